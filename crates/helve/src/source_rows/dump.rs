@@ -87,7 +87,7 @@ fn is_copy_from_stdin(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let is_copy = words.next().is_some_and(|word| word.eq_ignore_ascii_case("copy"));
     // Of a long list of columns only the beginning was kept; `pg_dump` writes no other form.
-    is_copy && !text.to_ascii_lowercase().contains(" to stdout")
+    is_copy && !text.to_ascii_lowercase().contains("stdout")
 }
 
 struct Dump<R> {

@@ -207,7 +207,7 @@ impl<R: BufRead> SqlReader<R> {
 }
 
 /// What a byte of plain SQL begins.
-fn enter(byte: u8, next: Option<u8>, tail: &mut Vec<u8>) -> Within {
+fn enter(byte: u8, next: Option<u8>, tail: &[u8]) -> Within {
     match (byte, next) {
         (b'\'', _) => {
             let has_escapes = matches!(tail.last(), Some(b'e' | b'E'));

@@ -120,7 +120,6 @@ pub(super) const TEXTS: Texts = &[
         "pg_dump 以纯 SQL 写出的转储、带有列表 `tools`、`agents` 和 `agent_tools` 的 JSON 对象、`-`（标准输入），或者数据库本身：`postgres://USER:PASSWORD@HOST:PORT/NAME`",
     ),
     ("Replace tools and agents that already exist", "替换已经存在的工具和智能体"),
-    ("Only show what would be made", "只列出将要创建的内容"),
     ("Do not ask", "不询问"),
     ("Let the tools reach this machine where their addresses say so", "如果工具的地址指向本机，允许它们访问"),
     (
