@@ -146,7 +146,6 @@ pub(super) const TEXTS: Texts = &[
     ("agent {name} ({id}){outcome}", "智能体 {name}（{id}）{outcome}"),
     (", changed", "，有改动"),
     (", unchanged", "，没有改动"),
-    (" (off)", "（停用）"),
     (
         "secret {secret} stays unbound: {tools} fail until you confirm the variable and the host with `helve tools bind {first}`",
         "密钥 {secret} 尚未绑定：在你用 `helve tools bind {first}` 确认变量和主机之前，{tools} 的调用都会失败",
