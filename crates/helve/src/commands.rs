@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod backup;
 mod chat;
 mod db;
@@ -15,7 +16,7 @@ mod runs;
 pub mod serve;
 mod suggest;
 mod token;
-mod tools;
+pub(crate) mod tools;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;
@@ -77,6 +78,8 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// List the audit log and check that it is whole
+    Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
     Db(db::DbArgs),
     /// Import what another system has
@@ -129,6 +132,7 @@ impl Command {
             Self::Runs(args) => Some(&mut args.reach),
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
+            Self::Audit(args) => Some(&mut args.reach),
             Self::Import(args) => Some(&mut args.reach),
             Self::Backup(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
@@ -175,6 +179,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
         Command::Import(args) => import::run(args),
         Command::Backup(args) => backup::back_up(&args),

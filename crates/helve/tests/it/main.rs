@@ -6,6 +6,7 @@
 mod agents;
 mod always;
 mod asking;
+mod audit;
 #[cfg(unix)]
 mod backup;
 mod chat;

@@ -136,7 +136,8 @@ impl Screen {
                 self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }
             Fact::ToolFinished { call, output, .. } => {
-                let told = output.title.as_deref().unwrap_or(&output.text);
+                let headline = output.headline.as_deref().and_then(sentence);
+                let told = headline.as_deref().or(output.title.as_deref()).unwrap_or(&output.text);
                 let first = told.trim().lines().next().unwrap_or_default();
                 self.outcome("✓", call, first);
             }
@@ -148,7 +149,7 @@ impl Screen {
                     checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
                 self.outcome("?", call, &tr!(
 "it may or may not have happened: {because}{checked}",
-because = because,
+because = line(&words(because)),
 checked = checked
 ));
             }

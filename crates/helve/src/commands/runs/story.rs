@@ -7,7 +7,7 @@ use helve_types::{
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
 use crate::commands::notice::{run_failure_words, sentence};
-use crate::i18n::{language, tr};
+use crate::i18n::{language, tr, words as foreign_words};
 use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
@@ -80,7 +80,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
     Some(match fact {
         Fact::RunStarted(started) => (tr!("person"), Words::Text(started.text.clone())),
         Fact::StepRestarted { because, .. } => {
-            (tr!("again"), said(&tr!("the answer broke off: {why}", why = because)))
+            (tr!("again"), said(&tr!("the answer broke off: {why}", why = foreign_words(because))))
         }
         Fact::ReasoningFinished { text, .. } => (tr!("thought"), Words::Text(text.clone())),
         Fact::TextFinished { text, .. } => (tr!("model"), Words::Text(text.clone())),
@@ -212,7 +212,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
                 call = number(call),
                 stages = stages(trail)
             );
-            (tr!("unknown"), Words::Both(head, format!("{because}{checked}")))
+            (tr!("unknown"), Words::Both(head, format!("{}{checked}", foreign_words(because))))
         }
         Fact::ToolDiscarded { tool, arguments, .. } => {
             (tr!("discarded"), Words::Both(line(tool), arguments.clone()))
