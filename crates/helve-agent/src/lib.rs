@@ -23,11 +23,12 @@ mod metrics;
 mod probe;
 mod run;
 mod settings;
+mod skills;
 mod step;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
+    ALL_SKILLS, Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
     VersionPair, agent_differences, read_agent,
 };
@@ -53,4 +54,8 @@ pub use run::{
     CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
 };
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
+pub use skills::{
+    ComparedSkill, ListedSkill, SkillCatalogue, SkillCatalogueError, SkillFolder, SkillOffer, SkillRow,
+    SkillRowKind, SkillVersionPair, skills_prompt,
+};
 pub use transcript::{Reader, transcript};

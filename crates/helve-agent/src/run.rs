@@ -96,7 +96,7 @@ impl Run {
     /// A run before its first event.
     pub fn new(id: RunId, setup: RunSetup, reply: MessageId, at: Timestamp) -> Self {
         let message = Message::reply(reply, at, id, setup.model.clone());
-        let taint = TaintState::from_input(&setup.input);
+        let taint = TaintState::from_setup(&setup);
         Self {
             id,
             setup,

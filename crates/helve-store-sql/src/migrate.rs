@@ -86,6 +86,11 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "audit_and_approvers",
         sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
     },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../migrations/sqlite/0024_definition_files.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

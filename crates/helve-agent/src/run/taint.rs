@@ -1,6 +1,6 @@
 //! What a model has read of tools when it asks for a call: that, and nothing later, can have moved it to ask.
 
-use helve_types::{Message, RunInput, Taint};
+use helve_types::{Labels, Message, PinnedSkill, RunInput, RunSetup, Taint};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -13,11 +13,18 @@ pub(super) struct TaintState {
 }
 
 impl TaintState {
-    pub(super) fn from_input(input: &RunInput) -> Self {
-        let before = match input {
+    /// What the model has read when it begins: the history of a client, and the descriptions of skills that nobody has
+    /// agreed to, which stand in its prompt.
+    pub(super) fn from_setup(setup: &RunSetup) -> Self {
+        let mut before = match &setup.input {
             RunInput::Client { messages } => Taint::from_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
+        let untrusted = |skill: &&PinnedSkill| skill.untrusted;
+        for PinnedSkill { name, .. } in setup.skills.iter().filter(untrusted) {
+            let source = format!("the skill {name}");
+            before.add_labels(&Labels { source, untrusted: true, ..Labels::default() });
+        }
         Self { before, here: Taint::default() }
     }
 

@@ -23,6 +23,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         name: "audit_and_approvers",
         sql: include_str!("../../migrations/postgres/0021_audit_and_approvers.sql"),
     },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../../migrations/postgres/0024_definition_files.sql"),
+    },
 ];
 
 /// What a database promises, and how it was left.

@@ -6,6 +6,7 @@ mod bus;
 mod columns;
 mod copy;
 mod foreign;
+mod held;
 mod layout;
 mod log;
 mod migrate;
@@ -18,7 +19,6 @@ mod writer;
 
 use std::sync::{Mutex, PoisonError};
 
-use deadpool_postgres::PoolError;
 use helve_store::{Store, StoreError, StoreFuture, Urgency, Wakeup};
 use helve_types::{ConversationId, Message, Timestamp};
 use tokio::task::JoinHandle;
@@ -27,6 +27,7 @@ use self::bus::WakeupListener;
 use self::columns::{Db, describe};
 pub(crate) use self::copy::PostgresCopy;
 pub use self::foreign::read_foreign_tables;
+use self::held::describe_pool_error;
 pub use self::layout::{migrate_database, read_layout};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
@@ -97,7 +98,8 @@ impl PostgresStore {
         let listener = WakeupListener::open(settings, dir.is_locked()).await?;
         let writers = settings.build_pool(1).map_err(unusable)?;
         let found = {
-            let mut connection = writers.get().await.map_err(|error| unusable(problem_of(&error)))?;
+            let mut connection =
+                writers.get().await.map_err(|error| unusable(describe_pool_error(&error)))?;
             migrate::migrate(&mut connection, &place, now.0).await?;
             migrate::inspect_server(&connection, dir.is_locked())
                 .await
@@ -220,16 +222,4 @@ async fn check_writable(db: &Db<'_>) -> Result<(), StoreError> {
 
 async fn check_readable(db: &Db<'_>) -> Result<(), StoreError> {
     db.first("SELECT count(*) FROM settings", &[]).await.map(drop)
-}
-
-fn problem_of(error: &PoolError) -> String {
-    match error {
-        PoolError::Backend(error) => describe(error),
-        PoolError::Timeout(_) => "PostgreSQL: no connection in time".into(),
-        other => format!("PostgreSQL: {other}"),
-    }
-}
-
-fn pool_error(error: &PoolError) -> StoreError {
-    StoreError::Unavailable(problem_of(error))
 }

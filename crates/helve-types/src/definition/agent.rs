@@ -42,6 +42,9 @@ pub struct AgentDefinition {
     /// The tools it may use, each by its name alone or with more about it; `*` stands for all tools.
     #[serde(default, deserialize_with = "null_is_default")]
     pub tools: Vec<AgentTool>,
+    /// The skills it may load, by name; `*` stands for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub skills: Vec<String>,
     /// Which calls are allowed, asked about or denied; what the operator says comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub permissions: Vec<AgentPermission>,
@@ -228,6 +231,7 @@ impl AgentDefinition {
             params: ModelParams::default(),
             system_prompt: String::new(),
             tools: vec![],
+            skills: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),
             max_steps: default_max_steps(),

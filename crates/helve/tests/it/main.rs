@@ -27,6 +27,8 @@ mod model_server;
 mod models;
 mod notices;
 mod on_postgres;
+#[cfg(target_os = "linux")]
+mod outages;
 mod outside;
 mod pages;
 mod people;
@@ -40,6 +42,7 @@ mod readme;
 mod rows;
 mod runs;
 mod serving;
+mod skills;
 mod source_requests;
 mod stopping;
 #[cfg(target_os = "linux")]
