@@ -8,6 +8,8 @@ mod always;
 mod approvers;
 mod asking;
 mod audit;
+#[cfg(unix)]
+mod backup;
 mod chat;
 mod clients;
 mod commands;
@@ -19,6 +21,7 @@ mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod importing;
 mod injection;
 mod languages;
 mod model_server;
