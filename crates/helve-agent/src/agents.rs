@@ -3,6 +3,7 @@
 mod catalogue;
 mod check;
 mod kind;
+mod subagent;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +13,16 @@ use helve_tool::{
     CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
     matches_wildcard,
 };
-use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
+use helve_types::{
+    AgentSubagent, AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId,
+};
 
 pub use self::catalogue::{
     AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ComparedVersion, ListedAgent,
     VersionPair, agent_differences,
 };
 pub use self::check::read_agent;
+use self::check::subagent_rules;
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
 
@@ -36,6 +40,8 @@ pub struct AgentSettings {
     pub tools: Option<Vec<String>>,
     /// Tools that it does without, whatever `tools` says.
     pub without_tools: Vec<String>,
+    /// The agents that it can give tasks to.
+    pub subagents: Vec<AgentSubagent>,
     pub params: ModelParams,
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
@@ -78,6 +84,7 @@ impl Default for AgentSettings {
             max_steps: 10,
             tools: None,
             without_tools: vec![],
+            subagents: vec![],
             params: ModelParams::default(),
             pre_search: None,
             permissions: vec![],
@@ -133,6 +140,15 @@ impl RunTools {
         Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline, budget }
     }
 
+    /// The same with tools that no registry knows.
+    #[must_use]
+    pub fn with_more(self: &Arc<Self>, more: Vec<Arc<Registered>>, agent: &Agent) -> Arc<Self> {
+        match more.is_empty() {
+            true => self.clone(),
+            false => Arc::new(Self::new(self.toolbox.tools().iter().cloned().chain(more), agent)),
+        }
+    }
+
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
     pub fn can_pre_search(&self) -> bool {
         self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
@@ -154,9 +170,10 @@ impl Agent {
         registry: &Arc<Registry>,
         hooks: &Arc<Hooks>,
     ) -> Self {
-        let rules = Rules::new()
-            .with_layer("operator", operator.to_vec())
-            .with_layer("agent", settings.permissions.clone());
+        let rules = Rules::new().with_layer("operator", operator.to_vec()).with_layer(
+            "agent",
+            [settings.permissions.clone(), subagent_rules(&settings.subagents)].concat(),
+        );
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
         let guards_name = settings.name.clone();
@@ -243,7 +260,7 @@ impl Agent {
         listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)
     }
 
-    fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
+    pub(crate) fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
         self.pipeline.rules().forbids(&CallAccess {
             tool: &spec.name,
             leads_to: spec.leads_to.as_deref(),

@@ -24,6 +24,7 @@ mod probe;
 mod run;
 mod settings;
 mod step;
+mod subagents;
 mod transcript;
 
 pub use agents::{
@@ -38,6 +39,7 @@ pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
 pub use drive::{DirectCall, DriveError, DriveOutcome, Driver, DriverParts, StepHold, ending_facts};
+pub use driven::background_notice;
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;
@@ -53,4 +55,5 @@ pub use run::{
     CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
 };
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
+pub use subagents::{OpenSubagentError, SubagentHost, SubagentLimits, SubagentTask, show_progress};
 pub use transcript::{Reader, transcript};

@@ -15,6 +15,7 @@ mod recover;
 mod resume_locks;
 mod slots;
 mod start;
+mod subagents;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub use helve_agent::{
     ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower,
     Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin,
     PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings,
-    ShareSettings, Step, Tools, VersionPair, agent_differences, read_agent, transcript,
+    ShareSettings, Step, SubagentLimits, Tools, VersionPair, agent_differences, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
@@ -43,6 +44,7 @@ pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
 pub use self::start::{StartError, StartInput, StartRequest, StartedRun};
+use self::subagents::Subagents;
 
 /// The runs of this process. Clones share them.
 #[derive(Clone)]
@@ -79,7 +81,9 @@ impl Runtime {
             recovery: Recovery::default(),
             owner: format!("process {}", std::process::id()),
         };
-        Self { shared: Arc::new(shared) }
+        let shared = Arc::new(shared);
+        shared.env().set_subagent_host(Arc::new(Subagents::new(&shared)));
+        Self { shared }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -233,6 +233,8 @@ fn setup() -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     }
 }
@@ -286,6 +288,7 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         reasons: vec![],
         binding: "hash".into(),
         expires_at,
+        asker: None,
     }
 }
 

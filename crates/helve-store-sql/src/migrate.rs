@@ -76,6 +76,7 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
+    Migration { number: 23, name: "subagents", sql: include_str!("../migrations/sqlite/0023_subagents.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

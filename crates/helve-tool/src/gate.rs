@@ -200,6 +200,7 @@ pub(crate) fn ask_about_invalid(
         reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.user_notice())],
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -264,6 +265,7 @@ pub(crate) fn build_outcome_question(
         reasons: vec![Notice::call_outcome_unknown()],
         binding: binding.unwrap_or_default(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -289,6 +291,7 @@ pub(crate) fn question_of_model(permit: &Permit, asked: UserQuestion, cx: &CallC
         reasons: vec![Notice::asks_for_answer()],
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -329,6 +332,7 @@ fn question_about(
         reasons: vec![because.notice],
         binding: candidate.consent_binding(warned),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 

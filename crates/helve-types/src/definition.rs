@@ -3,6 +3,7 @@
 //! A definition holds no secret: it names one, and the operator's configuration says what that is and who may get it.
 
 mod agent;
+mod subagent;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -15,6 +16,7 @@ pub use self::agent::{
     AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, AgentToolCache, AgentToolConfig,
     AgentToolLink, PermissionAction,
 };
+pub use self::subagent::{AgentSubagent, SubagentConfig, subagent_tool_name};
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 
 /// A tool that is a row.

@@ -1,6 +1,6 @@
 //! What a model has read of tools when it asks for a call: that, and nothing later, can have moved it to ask.
 
-use helve_types::{Message, RunInput, Taint};
+use helve_types::{Message, RunInput, RunSetup, Taint};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -13,12 +13,14 @@ pub(super) struct TaintState {
 }
 
 impl TaintState {
-    pub(super) fn from_input(input: &RunInput) -> Self {
-        let before = match input {
+    /// A task may hold all that the model that wrote it had read.
+    pub(super) fn from_setup(setup: &RunSetup) -> Self {
+        let of_task = setup.parent.as_ref().map(|parent| parent.taint.clone()).unwrap_or_default();
+        let of_input = match &setup.input {
             RunInput::Client { messages } => Taint::from_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
-        Self { before, here: Taint::default() }
+        Self { before: of_task.union(of_input), here: Taint::default() }
     }
 
     pub(super) fn add_history(&mut self, history: &[Message]) {

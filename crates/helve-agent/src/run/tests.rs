@@ -33,6 +33,8 @@ fn setup(max_steps: u32) -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     }
 }
@@ -122,6 +124,7 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
             reasons: vec![],
             binding: "b".into(),
             expires_at: Timestamp(0),
+            asker: None,
         }
     })
 }

@@ -64,6 +64,8 @@ impl Story {
             end_when_refused: false,
             language: None,
             request_id: None,
+            parent: None,
+            woken: 0,
             input: RunInput::Conversation,
         };
         let row = Run {
@@ -260,6 +262,7 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         reasons: vec![],
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
+        asker: None,
     }
 }
 

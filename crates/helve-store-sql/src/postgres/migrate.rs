@@ -17,6 +17,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
     },
+    Migration {
+        number: 23,
+        name: "subagents",
+        sql: include_str!("../../migrations/postgres/0023_subagents.sql"),
+    },
 ];
 
 /// What a database promises, and how it was left.

@@ -191,6 +191,7 @@ impl<'a> World<'a> {
                     reasons: vec![],
                     binding: String::new(),
                     expires_at: Timestamp(0),
+                    asker: None,
                 };
                 let answered =
                     Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() };

@@ -225,6 +225,7 @@ mod tests {
                 reasons: vec![],
                 binding: String::new(),
                 expires_at: Timestamp(90_061_000),
+                asker: None,
             },
             asked_at: Timestamp(1_000),
             state: ApprovalState::Pending,
