@@ -156,6 +156,7 @@ pub async fn assemble(
         share: config.limits.share,
         calls_per_message_max: config.limits.calls_per_message_max,
         parallel_calls_max: config.limits.parallel_calls_max,
+        subagents: config.limits.subagents,
         disk,
         ..RuntimeSettings::default()
     };

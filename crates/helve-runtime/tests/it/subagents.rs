@@ -75,7 +75,9 @@ async fn a_task_becomes_a_run_of_its_own_and_its_answer_the_result_of_the_call()
         two(asks_expert("say The expert says 42."), vec![reply(r#"call look {"q": "x"}"#), reply("say 42.")]);
     let started = ask(&lab, "clerk").await;
     reaches(&lab, started.run, RunState::Completed).await;
-    lab.check_log(started.run, expect![[r#"
+    lab.check_log(
+        started.run,
+        expect![[r#"
         1 run.started please
         2 tool.requested ask_expert {"task": "Look it up."}
         3 step.finished ToolCalls native
@@ -86,9 +88,13 @@ async fn a_task_becomes_a_run_of_its_own_and_its_answer_the_result_of_the_call()
         8 text.finished The expert says 42.
         9 step.finished Stop native
         10 run.finished Answered
-    "#]]).await;
+    "#]],
+    )
+    .await;
     let child = &subagents(&lab).await[0];
-    lab.check_log(child.run, expect![[r#"
+    lab.check_log(
+        child.run,
+        expect![[r#"
         1 run.started Look it up.
         2 tool.requested look {"q": "x"}
         3 step.finished ToolCalls native
@@ -97,7 +103,9 @@ async fn a_task_becomes_a_run_of_its_own_and_its_answer_the_result_of_the_call()
         6 text.finished 42.
         7 step.finished Stop native
         8 run.finished Answered
-    "#]]).await;
+    "#]],
+    )
+    .await;
     let parent = child.setup.parent.as_deref().unwrap();
     assert_eq!((parent.run, parent.root, parent.depth()), (started.run, started.run, 1));
     assert_eq!((parent.conversation, child.conversation), (started.conversation, None));
@@ -119,7 +127,9 @@ async fn what_a_subagent_asks_is_shown_with_the_call_and_answered_once_for_both(
         .await
         .unwrap();
     reaches(&lab, started.run, RunState::Completed).await;
-    lab.check_log(started.run, expect![[r#"
+    lab.check_log(
+        started.run,
+        expect![[r#"
         1 run.started please
         2 tool.requested ask_expert {"task": "Look it up."}
         3 step.finished ToolCalls native
@@ -133,7 +143,9 @@ async fn what_a_subagent_asks_is_shown_with_the_call_and_answered_once_for_both(
         11 text.finished Done.
         12 step.finished Stop native
         13 run.finished Answered
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]

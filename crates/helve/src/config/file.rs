@@ -10,7 +10,7 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
+use helve_types::{AgentSubagent, AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -130,6 +130,9 @@ pub(super) struct AgentTable {
     /// Who may use it; everybody if nobody is named.
     #[serde(default)]
     users: Vec<String>,
+    /// The agents that it can give tasks to.
+    #[serde(default)]
+    subagents: Vec<AgentSubagent>,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -284,6 +287,7 @@ pub(super) fn agents(
             max_steps: table.max_steps.map_or(default.max_steps, NonZeroU32::get),
             tools: table.tools,
             without_tools: vec![],
+            subagents: table.subagents,
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,

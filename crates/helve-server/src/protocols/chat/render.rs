@@ -3,7 +3,8 @@
 use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{
-    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId, ToolOutput,
+    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId,
+    SubagentAnswered, SubagentAsked, SubagentStarted, ToolOutput,
 };
 use helve_wire::sse::DONE;
 use serde_json::{Map, Value, json};
@@ -110,6 +111,25 @@ impl ChatRender {
                     Some(call) => self.render_tool(call, CallState::Asked, more, out),
                     None => self.write_event(question_event(question), out),
                 }
+            }
+            Fact::SubagentStarted(SubagentStarted { call, run, agent, .. }) => {
+                self.render_tool(
+                    call,
+                    CallState::Running,
+                    json!({"subagent": {"run": run, "agent": agent}}),
+                    out,
+                );
+            }
+            Fact::SubagentAsked(SubagentAsked { call, question }) => {
+                let more = json!({
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "question": question,
+                });
+                self.render_tool(call, CallState::Asked, more, out);
+            }
+            Fact::SubagentAnswered(SubagentAnswered { call, .. }) => {
+                self.render_tool(call, CallState::Running, json!({}), out);
             }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => {

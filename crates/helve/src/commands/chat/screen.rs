@@ -132,6 +132,9 @@ impl Screen {
                     self.say(&tr!("  {tool}: attempt {attempt}", tool = line(tool), attempt = attempt));
                 }
             }
+            Fact::SubagentStarted(started) => {
+                self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
+            }
             Fact::ToolDelegated { tool, .. } => {
                 self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }
@@ -171,6 +174,9 @@ checked = checked
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_)
             | Fact::MessageTaken { .. }
             // It stands on the screen already.
             | Fact::TextCutOff { .. }
