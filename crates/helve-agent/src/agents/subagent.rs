@@ -14,7 +14,7 @@ use super::{Agent, AgentCatalogue};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Task {
+struct PlainTask {
     /// What the agent is to do, with everything it has to know: it sees nothing of this conversation.
     #[schemars(length(min = 1, max = 100_000))]
     task: String,
@@ -58,7 +58,7 @@ impl AskAgent {
                 _ => return Err("give either `task` or `result_of`".into()),
             }
         } else {
-            (request.parse::<Task>().map_err(fits)?.task, false)
+            (request.parse::<PlainTask>().map_err(fits)?.task, false)
         };
         if task.trim().is_empty() {
             return Err("`task` is empty; say what the agent is to do".into());
@@ -107,7 +107,7 @@ fn build_tool(link: &AgentSubagent, agent: &Agent) -> Option<Arc<Registered>> {
              `result_of` to get the answer.",
         );
     }
-    let parameters = if link.config.background { schema_of::<BackgroundTask>() } else { schema_of::<Task>() };
+    let parameters = if link.config.background { schema_of::<BackgroundTask>() } else { schema_of::<PlainTask>() };
     // A call finds the run that it has opened before, so it may be made again after a crash.
     let name = subagent_tool_name(&link.agent);
     let spec = ToolSpec {

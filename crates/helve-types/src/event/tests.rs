@@ -1,3 +1,5 @@
+//! How facts are written and read back.
+
 use uuid::Uuid;
 
 use super::*;
