@@ -48,6 +48,38 @@ test('an agent whose steps are used up', async () => {
   end();
 });
 
+test('agents that were made over HTTP, with and without Chinese texts', async () => {
+  const page = await openChinese();
+  const planner = {
+    name: 'planner',
+    display_name: 'Trip planner',
+    description: 'Plans trips.',
+    tools: ['time', 'ask_user'],
+    example_questions: ['Three days in Kyoto?'],
+    translations: {
+      zh: { display_name: '旅行规划', description: '规划旅行。', example_questions: ['去京都三天怎么安排？'] },
+    },
+  };
+  const clerk = { name: 'clerk', description: 'Tells the time.', example_questions: ['What time is it?'] };
+  for (const data of [planner, clerk]) {
+    const made = await page.request.post(`${odd.url}/api/agents`, { data });
+    expect(made.status()).toBe(201);
+  }
+  await page.reload();
+  // What the operator wrote in one language only is shown as it stands.
+  const { look, end } = watchTexts(page, [clerk.name, clerk.description, ...clerk.example_questions]);
+  await choose(page, /^旅行规划/);
+  await shows(page.getByText('规划旅行。').filter({ visible: true }));
+  await shows(page.getByText('去京都三天怎么安排？'));
+  await look();
+  await choose(page, /^clerk/);
+  await shows(page.getByText('Tells the time.').filter({ visible: true }));
+  await look();
+  await page.getByRole('button', { name: /^模型/ }).click();
+  await look();
+  end();
+});
+
 test('a call that was required and not made', async () => {
   const page = await openChinese();
   const { look, end } = watchTexts(page);

@@ -154,7 +154,7 @@ test('tools that fail, are not there, answer from the cache, or run and are stop
   const { look, end } = watchTexts(page, ['“copies”', '“subject”']);
   await ask(page, '除以零');
   await finished(page);
-  await shows(card(page, /计算器: 失败/).getByText('“1/0”无法计算。'));
+  await shows(card(page, /计算器: 失败/).getByText('“1/0”无法计算：除数为零。'));
   await openCard(page, /计算器: 失败/);
   await ask(page, '搜索茶叶');
   await finished(page);

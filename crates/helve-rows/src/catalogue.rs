@@ -290,7 +290,7 @@ impl<K: DefinitionKind> RowCatalogue<K> {
 
     pub fn audit_line(&self, action: &str, detail: &str, by: &str) -> AuditEntry {
         let action = format!("{}.{action}", K::KIND.as_str());
-        AuditEntry { at: self.world.now(), by: by.into(), action, detail: detail.into() }
+        AuditEntry::new(self.world.now(), by, action, detail)
     }
 
     pub(crate) fn build(

@@ -262,8 +262,7 @@ impl Runtime {
         let settings = &agent.settings;
         let now = world.now();
         let reply = world.message_id();
-        let mut parent = None;
-        let mut run = None;
+        let (mut parent, mut run) = (None, None);
         let (place, message, input) = match request.input {
             StartInput::Task { run: id, parent: call, .. } => {
                 (run, parent) = (Some(id), Some(call));
@@ -290,9 +289,8 @@ impl Runtime {
             reply,
             text,
         });
-        let pre_search = request.tool_choice != ToolChoice::None
-            && tools.can_pre_search()
-            && self.wants_pre_search(settings, &model, request.pre_search);
+        let may_search = request.tool_choice != ToolChoice::None && tools.can_pre_search();
+        let pre_search = may_search && self.wants_pre_search(settings, &model, request.pre_search);
         let setup = RunSetup {
             agent: settings.name.clone(),
             agent_version: agent.version.clone(),

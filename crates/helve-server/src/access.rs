@@ -20,7 +20,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{ActFor, ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -336,7 +336,10 @@ impl Access {
     ) -> Result<(), StoreError> {
         let cookie = session::page_cookie(headers, visitor.https);
         let Some(session) = cookie.and_then(|cookie| self.find_session(cookie, now)) else { return Ok(()) };
-        store.end_session(session.token, session.issued_at).await?;
+        let user =
+            self.find_token(&session.token).map_or_else(|| session.token.clone(), |token| token.user.0);
+        let entry = AuditEntry::new(now, user, "session.ended", &*session.token);
+        store.end_session(session.token, session.issued_at, entry).await?;
         self.refresh(store).await
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod allowances;
 pub(crate) mod approvals;
+pub(crate) mod audit;
 pub(crate) mod budgets;
 pub(crate) mod call_tool;
 pub(crate) mod client_calls;

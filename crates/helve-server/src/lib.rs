@@ -72,6 +72,7 @@ fn build_routes(app: App) -> (Router<App>, Value) {
         api::conversations::routes,
         api::approvals::routes,
         api::allowances::routes,
+        api::audit::routes,
         api::links::routes,
         api::tools::routes,
         api::import::routes,

@@ -92,10 +92,9 @@ pub(crate) async fn assign_request_id(State(app): State<App>, mut request: Reque
         let status = response.status();
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         app.answers.count_answer(status);
-        let is_file = status.is_success() && !path.starts_with("/api") && !path.starts_with("/v1");
         // `count` is the number of refusals since the last line about one.
         let count = if is_refused(status) { app.refusals.count_and_sample(Instant::now()) } else { Some(1) };
-        if is_file || WATCHED.contains(&path.as_str()) || count.is_none() {
+        if is_page_file(&path, status) || WATCHED.contains(&path.as_str()) || count.is_none() {
             debug!(status = status.as_u16(), ms, %method, path, "request answered");
         } else if let Some(count @ 2..) = count {
             info!(status = status.as_u16(), ms, count, %method, path, "requests refused");
@@ -105,6 +104,12 @@ pub(crate) async fn assign_request_id(State(app): State<App>, mut request: Reque
         response
     };
     add_id_header(answered.instrument(span).await, &id)
+}
+
+/// Whether the answer is a file of the page, or that the browser has it already: one visit asks for several.
+fn is_page_file(path: &str, status: StatusCode) -> bool {
+    let is_there = status.is_success() || status == StatusCode::NOT_MODIFIED;
+    is_there && !path.starts_with("/api") && !path.starts_with("/v1")
 }
 
 /// The answer with the id in its head and, if it is a problem document, in its body.
@@ -135,6 +140,20 @@ fn is_refused(status: StatusCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_page_are_told_from_answers_of_the_api_also_where_the_browser_has_them() {
+        for (path, status, expected) in [
+            ("/icon.svg", StatusCode::OK, true),
+            ("/icon.svg", StatusCode::NOT_MODIFIED, true),
+            ("/", StatusCode::NOT_MODIFIED, true),
+            ("/nothing.js", StatusCode::NOT_FOUND, false),
+            ("/api/runs", StatusCode::OK, false),
+            ("/api/models", StatusCode::NOT_MODIFIED, false),
+        ] {
+            assert_eq!(is_page_file(path, status), expected, "{path} {status}");
+        }
+    }
 
     #[test]
     fn only_an_id_that_can_be_logged_is_taken_over() {

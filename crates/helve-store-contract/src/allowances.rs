@@ -41,7 +41,7 @@ fn key(actor: &Actor) -> AllowanceKey {
 }
 
 fn revoked(at: Timestamp) -> AuditEntry {
-    AuditEntry { at, by: "mei".into(), action: "allowance.revoked".into(), detail: String::new() }
+    AuditEntry::new(at, "mei", "allowance.revoked", "")
 }
 
 async fn listed(actor: &Actor, filter: AllowanceFilter) -> Vec<Allowance> {

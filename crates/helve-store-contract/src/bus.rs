@@ -14,10 +14,9 @@ async fn receives(subscriber: &mut Wakeups, wakeup: Wakeup) {
 
 pub async fn every_subscriber_is_woken_by_a_change_of_rows_and_of_tokens(store: Subject) {
     let (mut one, mut other) = (store.subscribe(), store.subscribe());
-    let (at, by) = (Timestamp(1), "mei".to_owned());
-    let line = AuditEntry { at, by, action: "greeting.disabled".into(), detail: "hello".into() };
-    ok(store.save_switch(GREETING, "hello".into(), false, line).await);
-    ok(store.end_session("t1".into(), Timestamp(7)).await);
+    let line = AuditEntry::new(Timestamp(1), "mei", "greeting.disabled", "hello");
+    ok(store.save_switch(GREETING, "hello".into(), false, line.clone()).await);
+    ok(store.end_session("t1".into(), Timestamp(7), line).await);
     for subscriber in [&mut one, &mut other] {
         receives(subscriber, Wakeup::Rows(GREETING)).await;
         receives(subscriber, Wakeup::Access).await;

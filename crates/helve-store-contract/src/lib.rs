@@ -5,6 +5,7 @@
 
 mod access;
 mod allowances;
+mod audit;
 mod belongings;
 mod budgets;
 mod bus;
@@ -25,6 +26,7 @@ use helve_types::{
 
 pub use self::access::*;
 pub use self::allowances::*;
+pub use self::audit::*;
 pub use self::belongings::*;
 pub use self::budgets::*;
 pub use self::bus::*;
@@ -107,6 +109,10 @@ macro_rules! store_contract {
             a_row_is_saved_together_with_its_grants_or_not_at_all,
             a_grant_is_there_until_it_or_its_row_is_deleted,
             every_subscriber_is_woken_by_a_change_of_rows_and_of_tokens,
+            entries_of_the_audit_log_are_a_chain_in_which_people_are_pseudonyms,
+            an_entry_is_found_by_each_thing_that_is_known_of_it,
+            a_person_is_forgotten_and_the_chain_stays_whole,
+            tokens_sessions_and_answers_leave_their_entries_and_refused_ones_none,
             a_healthy_store_says_so,
         );
     };

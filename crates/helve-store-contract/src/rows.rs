@@ -10,7 +10,7 @@ const GREETING: RowKind = RowKind::new("greeting");
 const RECIPE: RowKind = RowKind::new("recipe");
 
 fn line(action: &str) -> AuditEntry {
-    AuditEntry { at: Timestamp(1), by: "mei".into(), action: action.into(), detail: "hello".into() }
+    AuditEntry::new(Timestamp(1), "mei", action, "hello")
 }
 
 fn row(name: &str, text: &str) -> RowRecord {

@@ -1,16 +1,21 @@
 //! Brings a database to the newest layout: numbered files, each applied once, all that are new in one transaction.
 
+use helve_store::StoreError;
 use helve_types::hex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
 use crate::layout::Layout;
+use crate::sqlite::chain_old_entries;
 
 pub(crate) struct Migration {
     pub(crate) number: u32,
     pub(crate) name: &'static str,
     pub(crate) sql: &'static str,
 }
+
+/// The change that is not SQL alone: hashes are computed by Helve.
+pub(crate) const AUDIT_CHAIN: u32 = 21;
 
 /// Never edited after a release; a change of the layout is a new file.
 pub(crate) const SQLITE: &[Migration] = &[
@@ -76,6 +81,11 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
+    Migration {
+        number: AUDIT_CHAIN,
+        name: "audit_and_approvers",
+        sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
+    },
     Migration { number: 23, name: "subagents", sql: include_str!("../migrations/sqlite/0023_subagents.sql") },
 ];
 
@@ -91,6 +101,9 @@ pub enum MigrateError {
 
     #[error("layout {number} (`{name}`) cannot be applied")]
     Failed { number: u32, name: &'static str, source: rusqlite::Error },
+
+    #[error("the audit log cannot be chained")]
+    Audit(#[source] StoreError),
 
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
@@ -113,6 +126,9 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
     for migration in new {
         let Migration { number, name, sql } = *migration;
         transaction.execute_batch(sql).map_err(|source| MigrateError::Failed { number, name, source })?;
+        if number == AUDIT_CHAIN {
+            chain_old_entries(&transaction).map_err(MigrateError::Audit)?;
+        }
         transaction.execute(
             "INSERT INTO migrations (number, name, checksum, at) VALUES (?1, ?2, ?3, ?4)",
             params![number, name, checksum_of(sql), now_ms],
@@ -163,7 +179,7 @@ pub(crate) fn checksum_of(sql: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use helve_store::{RowGrant, RowKind, RowOffer, RowRecord, Rows};
+    use helve_store::{ChainVerifier, RowGrant, RowKind, RowOffer, RowRecord, Rows};
     use helve_types::{RowId, Timestamp};
 
     use super::*;
@@ -317,6 +333,36 @@ mod tests {
                 (mei(), None, None, None),
             ]
         );
+    }
+
+    #[test]
+    fn what_was_logged_before_there_was_a_chain_is_chained_without_names() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let last = SQLITE.iter().position(|known| known.number == AUDIT_CHAIN).unwrap();
+        apply_new(&mut connection, &SQLITE[..last], 1).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO audit VALUES (3, 1, 'mei', 'tool.created', 'weather h1'),
+                     (7, 2, 'li', 'allowance.made', 'a1 send for mei within run of mail'),
+                     (8, 3, 'mei', 'tool.created', 'x for li within y');
+                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+                     INSERT INTO audit SELECT 100 + i, i, 'mei', 'a', 'line ' || i FROM n;",
+            )
+            .unwrap();
+        migrate(&mut connection, 2).unwrap();
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let sql = "SELECT detail, user FROM audit LEFT JOIN pseudonyms ON pseudonym = about WHERE seq = ?1";
+        let read = |seq: i64| -> (String, Option<String>) { connection.query_row(sql, [seq], row).unwrap() };
+        assert_eq!(read(1), ("weather h1".into(), None));
+        assert_eq!(read(2), ("a1 send within run of mail".into(), Some("mei".into())));
+        assert_eq!(read(3), ("x for li within y".into(), None));
+        let chained = crate::sqlite::read_chain(&connection, 0, 9_999).unwrap();
+        let mut verifier = ChainVerifier::new(2_503, vec![]);
+        chained.into_iter().try_for_each(|entry| verifier.check(entry)).unwrap();
+        assert_eq!(verifier.finish().unwrap().seq, 2_503);
+        for change in ["UPDATE audit SET at = 1", "DELETE FROM audit"] {
+            assert!(connection.execute_batch(change).is_err(), "{change}");
+        }
     }
 
     /// A database of layout 16, in which tools had tables of their own.

@@ -69,12 +69,8 @@ impl Allowance {
     /// Its line in the audit.
     pub fn audit_entry(&self) -> AuditEntry {
         let Self { id, user, agent, tool, within, by, created_at, .. } = self;
-        AuditEntry {
-            at: *created_at,
-            by: by.clone(),
-            action: "allowance.made".into(),
-            detail: format!("{id} {tool} for {user} within {} of {agent}", within.as_str()),
-        }
+        let detail = format!("{id} {tool} within {} of {agent}", within.as_str());
+        AuditEntry::new(*created_at, &**by, "allowance.made", detail).about(&*user.0)
     }
 
     pub fn is_in_force(&self, now: Timestamp) -> bool {

@@ -3,6 +3,7 @@
 mod access;
 mod allowances;
 mod approvals;
+mod audit;
 mod bus;
 mod calls;
 mod conversations;
@@ -21,6 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Timestamp, Used, UserId};
 
+use self::audit::MemoryAudit;
 use self::conversations::MemoryConversation;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
@@ -58,7 +60,7 @@ struct MemoryTables {
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     ended_sessions: BTreeMap<String, BTreeSet<Timestamp>>,
-    audit: Vec<AuditEntry>,
+    audit: MemoryAudit,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
     rows: BTreeMap<RowKind, MemoryRowTable>,
@@ -94,9 +96,9 @@ impl MemoryStore {
         self.barriers.load(Ordering::Relaxed)
     }
 
-    /// What people with rights did.
+    /// The audit log as it was handed in.
     pub fn audit_entries(&self) -> Vec<AuditEntry> {
-        self.lock_tables().audit.clone()
+        self.lock_tables().audit.entries.clone()
     }
 
     fn write(&self, mut batch: Append) -> Result<(), StoreError> {

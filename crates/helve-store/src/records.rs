@@ -430,14 +430,6 @@ impl TokenRights {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditEntry {
-    pub at: Timestamp,
-    pub by: String,
-    pub action: String,
-    pub detail: String,
-}
-
 /// What a user keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {

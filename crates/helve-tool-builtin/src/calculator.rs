@@ -24,6 +24,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use self::number::DIVISION_BY_ZERO;
 use self::render::{ShownNumber, render_number};
 
 const EXPRESSION_BYTES_MAX: usize = 1_024;
@@ -54,8 +55,14 @@ impl Tool for Calculator {
     fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let Arguments { expression } = request.parse()?;
-            calculate(&expression)
-                .map_err(|why| ToolError::Declined(why).with_notice(Notice::not_calculable(&expression)))
+            calculate(&expression).map_err(|why| {
+                let notice = if why.ends_with(DIVISION_BY_ZERO) {
+                    Notice::divided_by_zero(&expression)
+                } else {
+                    Notice::not_calculable(&expression)
+                };
+                ToolError::Declined(why).with_notice(notice)
+            })
         })
     }
 }

@@ -22,6 +22,9 @@ use serde_json::{Value, json};
 use self::zones::Zones;
 use crate::Settings;
 
+/// Of an argument that is named to a person.
+const SHOWN_CHARS_MAX: usize = 64;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -56,8 +59,10 @@ impl Tool for Time {
             let arguments = request.parse()?;
             let now = Timestamp::from_millisecond(cx.world.now().0)
                 .map_err(|_| ToolError::Declined("the server's clock is wrong".into()))?;
-            render_time(&arguments, now, &self.zones)
-                .map_err(|why| ToolError::Declined(why).with_notice(Notice::time_not_readable()))
+            render_time(&arguments, now, &self.zones).map_err(|why| {
+                let notice = notice_of_failure(&arguments, now, &self.zones);
+                ToolError::Declined(why).with_notice(notice)
+            })
         })
     }
 }
@@ -127,6 +132,25 @@ fn render_time(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<T
     Ok(ToolOutput::text(lines.join("\n"))
         .with_headline(format!("{clock} in {place}"), headline)
         .with_data(data))
+}
+
+/// What a person is told of a time that cannot be said: the first of the arguments that cannot be read.
+fn notice_of_failure(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Notice {
+    let named = arguments.zone.iter().chain(arguments.to.iter().flatten());
+    if let Some(zone) = named.into_iter().find(|zone| zones.find(zone).is_err()) {
+        return Notice::no_such_zone(&cut(zone));
+    }
+    match arguments.at.as_deref() {
+        Some(at) if parse_moment(at, now, TimeZone::UTC).is_err() => Notice::not_a_time(&cut(at)),
+        _ => Notice::time_not_readable(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 /// The moment that is meant, in the zone that it is given in, and what is odd about it.

@@ -199,7 +199,10 @@ notices! {
     image_refused(status: u64);
     image_failed();
     not_calculable(expression: &str);
+    divided_by_zero(expression: &str);
     time_not_readable();
+    not_a_time(text: &str);
+    no_such_zone(zone: &str);
     query_refused(database: &str);
     query_too_slow(limit_ms: u64);
     notes_full();

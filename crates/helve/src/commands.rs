@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod chat;
 mod db;
 mod doctor;
@@ -13,7 +14,7 @@ mod runs;
 pub mod serve;
 mod suggest;
 mod token;
-mod tools;
+pub(crate) mod tools;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;
@@ -75,6 +76,8 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// List the audit log and check that it is whole
+    Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
     Db(db::DbArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
@@ -120,6 +123,7 @@ impl Command {
             Self::Runs(args) => Some(&mut args.reach),
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
+            Self::Audit(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
             Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
         }
@@ -164,6 +168,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),

@@ -11,12 +11,8 @@ use helve_types::World;
 pub(crate) fn on_record(store: Arc<dyn Store>, world: World, count: Arc<AtomicU64>) -> OnWithheld {
     OnWithheld::new(move |withheld| {
         count.fetch_add(1, Ordering::Relaxed);
-        let entry = AuditEntry {
-            at: world.now(),
-            by: "egress".into(),
-            action: "secret.withheld".into(),
-            detail: format!("`{}` from {}", withheld.secret, withheld.host),
-        };
+        let detail = format!("`{}` from {}", withheld.secret, withheld.host);
+        let entry = AuditEntry::new(world.now(), "egress", "secret.withheld", detail);
         let store = store.clone();
         // The request is refused either way, and does not wait for its record.
         tokio::spawn(async move {

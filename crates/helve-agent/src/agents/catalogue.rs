@@ -4,12 +4,13 @@
 //! of the row it was started with and goes on with it after the row was changed or deleted. Beside a row there may be a
 //! draft of what it is to become, which runs use only when they are asked to.
 
+mod registrar;
+
 use std::str::FromStr;
 use std::sync::Arc;
 
 use helve_rows::{
-    BatchError, BatchOutcome, BatchRow, DefinitionError, GrantSet, HeldRow, PinnedVersion, Registrar,
-    RowCatalogue, RowError,
+    BatchError, BatchOutcome, BatchRow, DefinitionError, HeldRow, PinnedVersion, RowCatalogue, RowError,
 };
 use helve_store::{Store, StoreError};
 use helve_tool::{FieldChange, Hooks, Registry, Rule, merge_patch, read_json, value_differences};
@@ -572,87 +573,4 @@ fn with_tools_by_name(definition: &AgentDefinition) -> Value {
 
 fn to_listed_configured(agent: &Arc<Agent>) -> ListedAgent {
     ListedAgent { row: None, agent: Some(agent.clone()), problem: None, draft: None }
-}
-
-/// Rows are found where they are held, so nothing is registered elsewhere.
-impl Registrar<AgentRowKind> for AgentCatalogue {
-    type Error = AgentError;
-
-    async fn prepare(&self, _: &AgentDefinition) {}
-
-    fn check_new(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
-        let name = &definition.name;
-        match self.get(name) {
-            Some(other) if other.row.is_none() => return Err(AgentError::Configured(name.clone())),
-            Some(other) if other.name() == name => return Err(AgentError::Exists(name.clone())),
-            Some(other) => {
-                return Err(AgentError::IdTaken { id: name.clone(), other: other.name().to_owned() });
-            }
-            None => {}
-        }
-        self.check_id_is_free(definition)
-    }
-
-    fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
-        build_settings(definition).map(drop)
-    }
-
-    fn build(
-        &self,
-        definition: &AgentDefinition,
-        _: &Arc<GrantSet<String>>,
-    ) -> Result<Arc<Agent>, DefinitionError> {
-        self.built(definition).map(Arc::new)
-    }
-
-    fn register(&self, _: &AgentRow, _: &Arc<Agent>, _: bool) {}
-
-    fn unregister(&self, _: &str) {}
-
-    fn set_agreed(&self, _: &str, _: bool) {}
-
-    fn is_registered(&self, name: &str) -> bool {
-        self.is_taken(name)
-    }
-
-    fn apply_switches(&self, _: &[(String, bool)]) {}
-
-    fn prepare_pinned(&self, _: &AgentRow, _: &Agent) {}
-}
-
-/// Drafts are found where they are held, too.
-impl Registrar<AgentDraftKind> for AgentCatalogue {
-    type Error = AgentError;
-
-    async fn prepare(&self, _: &AgentDefinition) {}
-
-    fn check_new(&self, _: &AgentDefinition) -> Result<(), AgentError> {
-        Ok(())
-    }
-
-    fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
-        build_settings(definition).map(drop)
-    }
-
-    fn build(
-        &self,
-        definition: &AgentDefinition,
-        _: &Arc<GrantSet<String>>,
-    ) -> Result<Arc<Agent>, DefinitionError> {
-        Ok(Arc::new(self.built(definition)?.into_draft()))
-    }
-
-    fn register(&self, _: &AgentDraftRow, _: &Arc<Agent>, _: bool) {}
-
-    fn unregister(&self, _: &str) {}
-
-    fn set_agreed(&self, _: &str, _: bool) {}
-
-    fn is_registered(&self, name: &str) -> bool {
-        self.drafts.contains(name)
-    }
-
-    fn apply_switches(&self, _: &[(String, bool)]) {}
-
-    fn prepare_pinned(&self, _: &AgentDraftRow, _: &Agent) {}
 }

@@ -123,8 +123,7 @@ fn check_links(definition: &AgentDefinition) -> Checked {
     for (number, tool) in definition.tools.iter().enumerate() {
         let at = |field: &str| format!("tools.{number}.config{field}");
         if tool.name == ALL_TOOLS && tool.config != AgentToolConfig::default() {
-            let problem = "it is about no single tool; name the tool beside `*`, with its `config`";
-            return Err(DefinitionError::new(at(""), Notice::definition_other(problem)));
+            return Err(DefinitionError::new(at(""), Notice::definition_agent_link_of_all()));
         }
         let (fixed, hidden) = (&tool.config.arguments, &tool.config.hidden_arguments);
         if fixed.len() > ARGUMENTS_MAX || hidden.len() > ARGUMENTS_MAX {

@@ -107,7 +107,8 @@ fn build_tool(link: &AgentSubagent, agent: &Agent) -> Option<Arc<Registered>> {
              `result_of` to get the answer.",
         );
     }
-    let parameters = if link.config.background { schema_of::<BackgroundTask>() } else { schema_of::<PlainTask>() };
+    let parameters =
+        if link.config.background { schema_of::<BackgroundTask>() } else { schema_of::<PlainTask>() };
     // A call finds the run that it has opened before, so it may be made again after a crash.
     let name = subagent_tool_name(&link.agent);
     let spec = ToolSpec {

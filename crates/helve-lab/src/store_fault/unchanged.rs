@@ -1,10 +1,11 @@
 //! The parts of the store that the lab leaves alone: all but the log.
 
 use helve_store::{
-    Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, AuditEntry, Bus, CallRecord,
-    Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange,
-    PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope,
-    Share, Store, StoreFuture, Token, Views, Wakeups,
+    Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, Audit, AuditEntry,
+    AuditFilter, AuditHead, AuditRecord, Bus, CallRecord, ChainedEntry, Conversation, DayUsed, Execution,
+    ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange, PlanRecord, Plans, RowChange,
+    RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope, Share, Store, StoreFuture,
+    Token, Views, Wakeups,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -73,14 +74,21 @@ unchanged! {Plans {
 }}
 
 unchanged! {Access {
-    fn create_token(token: Token) -> ();
+    fn create_token(token: Token, audit: AuditEntry) -> ();
     fn tokens() -> Vec<Token>;
-    fn revoke_token(id: String, at: Timestamp) -> ();
-    fn end_session(token: String, issued_at: Timestamp) -> ();
+    fn revoke_token(id: String, audit: AuditEntry) -> ();
+    fn end_session(token: String, issued_at: Timestamp, audit: AuditEntry) -> ();
     fn ended_sessions() -> Vec<(String, Timestamp)>;
     fn signing_key(fresh: [u8; 32]) -> [u8; 32];
     fn revoke_allowance(scope: Scope, id: ApprovalId, audit: AuditEntry) -> Allowance;
+}}
+
+unchanged! {Audit {
     fn record_audit(entry: AuditEntry) -> ();
+    fn audit_head() -> AuditHead;
+    fn audit_chain(after: u64, limit: usize) -> Vec<ChainedEntry>;
+    fn audit_records(filter: AuditFilter, limit: usize) -> Vec<AuditRecord>;
+    fn forget_pseudonym(user: UserId, entry: AuditEntry) -> ();
 }}
 
 impl<B: StoreFault> Bus for FaultyStore<B> {

@@ -254,8 +254,14 @@ fn argument_of_call(conversation: &Conversation<'_>, id: &str) -> String {
         .unwrap_or_default()
 }
 
+/// How Helve tells a model that a person refused a call.
+const REFUSED: &str = "the user did not allow this call";
+
 fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
     let first = result.lines().next().unwrap_or_default();
+    // What Helve tells models has their advice in it, which is nothing for people.
+    let result = if is_error { result.strip_prefix("Error: ").unwrap_or(result) } else { result };
+    let is_refused = is_error && result.starts_with(REFUSED);
     match (tool, is_error, language) {
         ("ask_user", true, Language::English) => {
             format!("Then I go on without the answer. Helve told me: {result}")
@@ -263,6 +269,10 @@ fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, langua
         ("ask_user", true, Language::Chinese) => format!("好的，那我就不问了。Helve 告诉我：{result}"),
         ("ask_user", false, Language::English) => format!("I asked: {input} Your answer: **{first}**"),
         ("ask_user", false, Language::Chinese) => format!("我问的是：{input}你的答复：**{first}**"),
+        (_, true, Language::English) if is_refused => {
+            format!("You did not allow `{tool}`, so I did not do it.")
+        }
+        (_, true, Language::Chinese) if is_refused => format!("你没有允许 `{tool}`，所以我没有执行。"),
         (_, true, Language::English) => {
             format!(
                 "`{tool}` gave no result: {result}\n\nSo I leave it at that rather than make something up."

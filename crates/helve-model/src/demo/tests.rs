@@ -262,6 +262,24 @@ async fn in_prompt_mode_only_described_tools_are_called() {
 }
 
 #[tokio::test]
+async fn advice_for_models_in_a_refusal_is_not_repeated_to_people() {
+    for (asked, expected) in [
+        ("remember that the meeting is at nine", "You did not allow `save_note`, so I did not do it."),
+        ("记住：明天九点开会", "你没有允许 `save_note`，所以我没有执行。"),
+    ] {
+        let turns = vec![
+            user(asked),
+            wrote("<tool_code>{\"name\": \"save_note\", \"arguments\": {\"text\": \"nine\"}}</tool_code>"),
+            user(
+                "<tool_result><id>r:1:0</id><content>Error: the user did not allow this call: no reason was given; \
+                 do not repeat it, go on without it</content></tool_result>",
+            ),
+        ];
+        assert_eq!(prompted(XML_TAG, turns).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn in_prompt_mode_results_in_text_are_answered() {
     let example = [
         user("What is 1 + 1?"),

@@ -33,7 +33,7 @@ impl Tool for Kept {
     }
 }
 
-struct Lab {
+struct LinkLab {
     store: Arc<MemoryStore>,
     model: Arc<ScriptedModel>,
     runtime: Runtime,
@@ -41,7 +41,7 @@ struct Lab {
 }
 
 /// A server with a tool that reads and one that sends.
-async fn open(store: &Arc<MemoryStore>, model: Arc<ScriptedModel>) -> Lab {
+async fn open(store: &Arc<MemoryStore>, model: Arc<ScriptedModel>) -> LinkLab {
     let (registry, world, calls) = (Arc::new(Registry::new()), World::real(), Arc::default());
     let parameters = json!({
         "type": "object",
@@ -63,14 +63,14 @@ async fn open(store: &Arc<MemoryStore>, model: Arc<ScriptedModel>) -> Lab {
     models.add(model.clone(), ModelOptions::default());
     let runtime = Runtime::with_catalogue(catalogue, models, RuntimeSettings::default());
     runtime.agents().refresh().await.unwrap();
-    Lab { store: store.clone(), model, runtime, calls }
+    LinkLab { store: store.clone(), model, runtime, calls }
 }
 
-async fn lab(replies: impl IntoIterator<Item = Reply>) -> Lab {
+async fn lab(replies: impl IntoIterator<Item = Reply>) -> LinkLab {
     open(&Arc::new(MemoryStore::new()), Arc::new(ScriptedModel::new(replies))).await
 }
 
-impl Lab {
+impl LinkLab {
     async fn make(&self, definition: Value) -> Result<(), String> {
         let made = self.runtime.create_agent(read_agent(definition).unwrap(), "mei").await;
         made.map(drop).map_err(|error| error.to_string())

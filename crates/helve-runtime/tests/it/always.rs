@@ -38,8 +38,7 @@ async fn allowances(lab: &Lab) -> Vec<Allowance> {
 
 async fn revoke(lab: &Lab) {
     let held = allowances(lab).await.remove(0);
-    let audit =
-        AuditEntry { at: lab.world.now(), by: "mei".into(), action: "revoke".into(), detail: String::new() };
+    let audit = AuditEntry::new(lab.world.now(), "mei", "revoke", "");
     lab.store.revoke_allowance(Scope::Everyone, held.id, audit).await.unwrap();
 }
 

@@ -103,12 +103,8 @@ async fn revoke_allowance(
     principal: Principal,
     Id(id): Id<ApprovalId>,
 ) -> Result<StatusCode, Problem> {
-    let audit = AuditEntry {
-        at: app.runtime.world().now(),
-        by: principal.user.to_string(),
-        action: "allowance.revoked".into(),
-        detail: id.to_string(),
-    };
+    let now = app.runtime.world().now();
+    let audit = AuditEntry::new(now, &*principal.user.0, "allowance.revoked", id.to_string());
     app.runtime.store().revoke_allowance(principal.scope(), id, audit).await?;
     Ok(StatusCode::NO_CONTENT)
 }

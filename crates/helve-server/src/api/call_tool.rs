@@ -116,12 +116,8 @@ async fn check_may_skip(
         let detail = "`skip_cache` and `skip_limit` need a token with the right `admin`; leave them out";
         return Err(Problem::new(StatusCode::FORBIDDEN, "admin_needed", detail));
     }
-    let entry = AuditEntry {
-        at: app.runtime.world().now(),
-        by: principal.user.to_string(),
-        action: "tool.skip_guards".into(),
-        detail: format!("{tool} skip_cache={skip_cache} skip_limit={skip_limit}"),
-    };
+    let detail = format!("{tool} skip_cache={skip_cache} skip_limit={skip_limit}");
+    let entry = AuditEntry::new(app.runtime.world().now(), &*principal.user.0, "tool.skip_guards", detail);
     tracing::warn!(by = %principal.user, tool, skip_cache, skip_limit, "call skips guards");
     Ok(app.runtime.store().record_audit(entry).await?)
 }

@@ -34,12 +34,8 @@ pub(crate) async fn probe_model(
         return Err(Problem::not_found("model"));
     }
     // On record first: the questions cost money where the model does.
-    let entry = AuditEntry {
-        at: app.runtime.world().now(),
-        by: principal.user.to_string(),
-        action: "model.probed".into(),
-        detail: name.clone(),
-    };
+    let now = app.runtime.world().now();
+    let entry = AuditEntry::new(now, &*principal.user.0, "model.probed", &*name);
     app.runtime.store().record_audit(entry).await?;
     let runtime = app.runtime.clone();
     let probe = tokio::spawn(async move { runtime.probe_model(&name, &mut |_| {}).await });

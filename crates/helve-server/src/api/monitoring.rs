@@ -324,12 +324,8 @@ pub(crate) async fn reset_tools(
     };
     let what = what.unwrap_or_else(|| vec![ResetScope::Cache, ResetScope::Metrics, ResetScope::Breaker]);
     // The audit line is written before the reset, so that no reset is without one.
-    let entry = AuditEntry {
-        at: app.runtime.world().now(),
-        by: principal.user.to_string(),
-        action: "tool_system.reset".into(),
-        detail: format!("{} {what:?}", tool.as_deref().unwrap_or("all")),
-    };
+    let (now, detail) = (app.runtime.world().now(), format!("{} {what:?}", tool.as_deref().unwrap_or("all")));
+    let entry = AuditEntry::new(now, &*principal.user.0, "tool_system.reset", detail);
     app.runtime.store().record_audit(entry).await?;
     for tool in tools {
         for what in &what {

@@ -4,6 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use helve_store::AuditEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -74,7 +75,11 @@ pub(crate) async fn sign_in(
     body: Json<SignInBody>,
 ) -> Result<Response, Problem> {
     let token = app.access.authenticate(body.value.token.trim(), visitor)?;
-    let cookie = app.access.session_cookie(&token, visitor, app.runtime.world().now());
+    let now = app.runtime.world().now();
+    // On record first: nobody is signed in without a trace.
+    let entry = AuditEntry::new(now, &*token.user.0, "session.started", &*token.id);
+    app.runtime.store().record_audit(entry).await?;
+    let cookie = app.access.session_cookie(&token, visitor, now);
     with_cookie(&cookie)
 }
 

@@ -154,7 +154,13 @@ impl ShapeErrors {
             }
         }
         for name in terms.get("required").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(name) = name.as_str().filter(|name| !members.contains_key(*name)) {
+            let is_given = |name: &str| {
+                let aliases =
+                    properties.and_then(|all| all.get(name)).map_or(&Value::Null, |one| &one["x-aliases"]);
+                let mut names = aliases.as_array().into_iter().flatten().filter_map(Value::as_str);
+                members.contains_key(name) || names.any(|alias| members.contains_key(alias))
+            };
+            if let Some(name) = name.as_str().filter(|name| !is_given(name)) {
                 self.refuse(&join_place(place, name), format!("`{}` is missing", join_place(place, name)));
             }
         }

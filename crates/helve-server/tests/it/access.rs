@@ -161,7 +161,7 @@ async fn a_revoked_token_is_refused() {
     let kept = server.token("mei", TokenRights::Chat).await;
     let revoked = server.token("li", TokenRights::Chat).await;
     let id = revoked.split_once('.').unwrap().0.to_owned();
-    helve_store::Access::revoke_token(&*server.store, id, server.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*server.store, id, server.audit_entry()).await.unwrap();
     server.app.refresh_access().await.unwrap();
     let ask = async |token: &str| {
         server.request(Method::GET, "/api/models").bearer_auth(token).send().await.unwrap().status()
@@ -175,7 +175,7 @@ async fn revoking_the_last_token_lets_nobody_in() {
     let server = TestServer::new([]).await;
     let token = server.token("mei", TokenRights::Chat).await;
     let id = token.split_once('.').unwrap().0.to_owned();
-    helve_store::Access::revoke_token(&*server.store, id, server.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*server.store, id, server.audit_entry()).await.unwrap();
     server.app.refresh_access().await.unwrap();
     assert_eq!(server.get("/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
     let session = server.get_json("/api/session").await;
@@ -346,7 +346,7 @@ async fn a_busy_stream_ends_soon_after_its_token_is_revoked() {
     let request = server.request(Method::POST, "/api/agent").bearer_auth(&token);
     let stream = request.json(&json!({"message": "a story"})).send().await.unwrap();
     let id = token.split_once('.').unwrap().0.to_owned();
-    helve_store::Access::revoke_token(&*server.store, id, server.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*server.store, id, server.audit_entry()).await.unwrap();
     server.app.refresh_access().await.unwrap();
     let words = stream.text().await.unwrap_or_default().matches("word").count();
     assert!(words <= 30, "{words} words were heard");

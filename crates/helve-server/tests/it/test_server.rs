@@ -12,7 +12,7 @@ use helve_runtime::{
 use helve_server::{
     AccessSettings, App, AppParts, ListenSettings, Network, ServerLimits, new_token, router, serve,
 };
-use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
+use helve_store::{Access, ActFor, AuditEntry, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Registry, Request, Rule, Tool, ToolBuilder, ToolError, ToolFuture,
@@ -297,10 +297,14 @@ impl TestServer {
         self.token_for(user, rights, ActFor::OnlySelf).await
     }
 
+    pub(crate) fn audit_entry(&self) -> AuditEntry {
+        AuditEntry::new(self.world.now(), "operator", "token.changed", "")
+    }
+
     /// The same, which may act for others.
     pub(crate) async fn token_for(&self, user: &str, rights: TokenRights, act_for: ActFor) -> String {
         let (token, shown) = new_token(&self.world, UserId(user.into()), rights, act_for, "test".into());
-        self.store.create_token(token).await.unwrap();
+        self.store.create_token(token, self.audit_entry()).await.unwrap();
         self.app.refresh_access().await.unwrap();
         shown
     }

@@ -199,6 +199,11 @@ pub(crate) const TABLES: &[StoredTable] = &[
             text("answer"),
             text("answered_by"),
             number("answered_at"),
+            flag("has_approvers"),
+            text("votes"),
+            flag("escalated"),
+            number("remind_at"),
+            number("escalate_at"),
         ],
     ),
     StoredTable::new(
@@ -301,11 +306,21 @@ pub(crate) const TABLES: &[StoredTable] = &[
         ],
     ),
     StoredTable::new("ended_sessions", &["token", "issued_at"], &[text("token"), number("issued_at")]),
-    StoredTable::numbered(
+    StoredTable::new(
         "audit",
         &["seq"],
-        &[number("seq"), number("at"), text("by"), text("action"), text("detail")],
+        &[
+            number("seq"),
+            number("at"),
+            text("by"),
+            text("about"),
+            text("action"),
+            text("detail"),
+            bytes("previous"),
+            bytes("hash"),
+        ],
     ),
+    StoredTable::new("pseudonyms", &["user"], &[text("user"), text("pseudonym")]),
     StoredTable::new(SETTINGS, &["name"], &[text("name"), text("value")]),
 ];
 

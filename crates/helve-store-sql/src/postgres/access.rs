@@ -9,21 +9,25 @@ use super::PostgresStore;
 use super::views::allowances;
 
 impl Access for PostgresStore {
-    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, token, |db, token| Box::pin(tokens::create(db, token)))
+    fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (token, audit), |db, (token, audit)| {
+            Box::pin(tokens::create(db, token, audit))
+        })
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
         self.read((), |db, ()| Box::pin(tokens::all_tokens(db)))
     }
 
-    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, (id, at), |db, (id, at)| Box::pin(tokens::revoke(db, id, *at)))
+    fn revoke_token(&self, id: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (id, audit), |db, (id, audit)| {
+            Box::pin(tokens::revoke(db, id, audit))
+        })
     }
 
-    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, (token, issued_at), |db, (token, issued_at)| {
-            Box::pin(tokens::end_session(db, token, *issued_at))
+    fn end_session(&self, token: String, issued_at: Timestamp, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (token, issued_at, audit), |db, (token, issued_at, audit)| {
+            Box::pin(tokens::end_session(db, token, *issued_at, audit))
         })
     }
 
@@ -44,9 +48,5 @@ impl Access for PostgresStore {
         self.write_now((scope, id, audit), |db, (scope, id, audit)| {
             Box::pin(allowances::revoke(db, scope, *id, audit))
         })
-    }
-
-    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(entry, |db, entry| Box::pin(tokens::audit(db, entry)))
     }
 }

@@ -4,10 +4,11 @@ use deadpool_postgres::Object;
 use helve_store::StoreError;
 use tokio_postgres::Client;
 
+use super::audit;
 use super::columns::{Db, describe};
 use super::{PostgresError, VERSION_MIN};
 use crate::layout::Layout;
-use crate::migrate::{MigrateError, Migration, checksum_of, list_pending};
+use crate::migrate::{AUDIT_CHAIN, MigrateError, Migration, checksum_of, list_pending};
 
 /// Never edited after a release; a change of the layout is a new file, with the same number on SQLite.
 pub(crate) const POSTGRES: &[Migration] = &[
@@ -16,6 +17,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         number: 19,
         name: "user_bytes",
         sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
+    },
+    Migration {
+        number: AUDIT_CHAIN,
+        name: "audit_and_approvers",
+        sql: include_str!("../../migrations/postgres/0021_audit_and_approvers.sql"),
     },
     Migration {
         number: 23,
@@ -61,6 +67,15 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
             name,
             problem: describe(&error),
         })?;
+        if *number == AUDIT_CHAIN {
+            let db = Db { client: transaction.client(), statements: &transaction.statement_cache };
+            audit::chain_old_entries(&db).await.map_err(|error| PostgresError::Failed {
+                place: place.to_owned(),
+                number: *number,
+                name,
+                problem: error.to_string(),
+            })?;
+        }
         transaction
             .execute(
                 "INSERT INTO migrations (number, name, checksum, at) VALUES ($1, $2, $3, $4)",

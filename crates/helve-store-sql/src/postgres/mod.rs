@@ -1,6 +1,7 @@
 //! A database server: one connection writes, a few read, one listens.
 
 mod access;
+mod audit;
 mod bus;
 mod columns;
 mod copy;

@@ -9,21 +9,21 @@ use super::SqliteStore;
 use super::views::allowances;
 
 impl Access for SqliteStore {
-    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, move |connection| tokens::create(connection, &token))
+    fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, move |connection| tokens::create(connection, &token, &audit))
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
         self.read(tokens::all_tokens)
     }
 
-    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, move |connection| tokens::revoke(connection, &id, at))
+    fn revoke_token(&self, id: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, move |connection| tokens::revoke(connection, &id, &audit))
     }
 
-    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+    fn end_session(&self, token: String, issued_at: Timestamp, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, move |connection| {
-            tokens::end_session(connection, &token, issued_at)
+            tokens::end_session(connection, &token, issued_at, &audit)
         })
     }
 
@@ -42,9 +42,5 @@ impl Access for SqliteStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
         self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
-    }
-
-    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tokens::audit(connection, &entry))
     }
 }

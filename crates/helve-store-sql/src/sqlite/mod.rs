@@ -1,6 +1,7 @@
 //! One file, one writer, a few readers.
 
 mod access;
+mod audit;
 mod bus;
 mod columns;
 mod copy;
@@ -21,6 +22,9 @@ use helve_store::{LocalBus, Store, StoreError, StoreFuture, Urgency};
 use helve_types::{ConversationId, Message, Timestamp};
 use rusqlite::Connection;
 
+pub(crate) use self::audit::chain_old_entries;
+#[cfg(test)]
+pub(crate) use self::audit::read_chain;
 pub(crate) use self::copy::{SqliteCopy, check_newest};
 pub use self::layout::{migrate_database, read_layout};
 pub use self::open::{OpenError, Syncs};

@@ -64,7 +64,7 @@ async fn fill(data: &Path) {
         .execute_batch(
             r#"INSERT INTO files VALUES (x'00112233445566778899aabbccddeeff', 'f1', 'c1', 'a.bin', 'x/y', x'00ff00', 5);
                INSERT INTO approvals VALUES (x'00112233445566778899aabbccddee01', x'00112233445566778899aabbccddeeff',
-                   'mei', '{}', 1, 2, 'pending', NULL, NULL, NULL);
+                   'mei', '{}', 1, 2, 'pending', NULL, NULL, NULL, 1, '[]', 0, 5, NULL);
                INSERT INTO allowances VALUES (x'00112233445566778899aabbccddee01', 'mei', '', 'look', 'h', 'agent',
                    x'00112233445566778899aabbccddeeff', NULL, '{}', 'mei', 1, 2, NULL);
                INSERT INTO idempotency_keys VALUES ('mei', 'r', 'k', 'f', x'00112233445566778899aabbccddeeff', 9);
@@ -88,7 +88,7 @@ async fn fill(data: &Path) {
     connection
         .execute_batch(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2600)
-             INSERT INTO audit SELECT 1000 + i, i, 'mei', 'a', 'line ' || i FROM n;
+             INSERT INTO audit SELECT 1000 + i, i, 'p_1', NULL, 'a', 'line ' || i, x'00ff', zeroblob(32) FROM n;
              WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4)
              INSERT INTO outputs SELECT randomblob(16), 'big', hex(zeroblob(700000)) FROM n;",
         )
@@ -200,9 +200,9 @@ async fn a_server_goes_on_with_what_was_copied() {
         created_at: NOW,
         revoked_at: None,
     };
-    store.create_token(token).await.unwrap();
+    store.create_token(token, line()).await.unwrap();
     let seq = connect(&url).await.query_one("SELECT max(seq) FROM audit", &[]).await.unwrap();
-    assert_eq!(seq.get::<_, i64>(0), 3601);
+    assert_eq!(seq.get::<_, i64>(0), 3602);
 }
 
 #[tokio::test]

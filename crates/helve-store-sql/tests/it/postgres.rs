@@ -46,12 +46,12 @@ pub(crate) async fn serve(url: &str) -> Result<PostgresStore, PostgresError> {
 }
 
 /// As a short command opens it beside a server.
-async fn share(url: &str) -> Result<PostgresStore, PostgresError> {
+pub(crate) async fn share(url: &str) -> Result<PostgresStore, PostgresError> {
     PostgresStore::open(DataDir::open_shared(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
 }
 
 pub(crate) fn line() -> AuditEntry {
-    AuditEntry { at: Timestamp(1), by: "mei".into(), action: "a".into(), detail: "d".into() }
+    AuditEntry::new(Timestamp(1), "mei", "a", "d")
 }
 
 pub(crate) fn text(text: &str) -> Fact {
@@ -86,7 +86,7 @@ async fn a_process_is_told_of_changes_that_another_one_made() {
     let server = serve(&url).await.unwrap();
     let command = share(&url).await.unwrap();
     let mut wakeups = helve_store::Bus::subscribe(&server);
-    helve_store::Access::end_session(&command, "t1".into(), Timestamp(7)).await.unwrap();
+    helve_store::Access::end_session(&command, "t1".into(), Timestamp(7), line()).await.unwrap();
     while wakeups.next_wakeup().await != Wakeup::Access {}
     // A kind that this process has not changed: it looks at everything.
     let kind = RowKind::new("greeting");

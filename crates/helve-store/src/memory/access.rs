@@ -10,8 +10,9 @@ use crate::{
 };
 
 impl Access for MemoryStore {
-    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
+    fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, |all| {
+            all.audit(audit);
             all.tokens.insert(token.id.clone(), token);
             Ok(())
         })
@@ -21,16 +22,18 @@ impl Access for MemoryStore {
         self.with_tables(|all| Ok(all.tokens.values().cloned().collect()))
     }
 
-    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
+    fn revoke_token(&self, id: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, |all| {
             let token = all.tokens.get_mut(&id).ok_or(StoreError::NotFound("token"))?;
-            token.revoked_at.get_or_insert(at);
+            token.revoked_at.get_or_insert(audit.at);
+            all.audit(audit);
             Ok(())
         })
     }
 
-    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+    fn end_session(&self, token: String, issued_at: Timestamp, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, |all| {
+            all.audit(audit);
             let ended = all.ended_sessions.entry(token).or_default();
             ended.insert(issued_at);
             if ended.len() > ENDED_SESSIONS_MAX {
@@ -60,12 +63,5 @@ impl Access for MemoryStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
         self.with_tables(|all| all.revoke_allowance(&scope, id, audit))
-    }
-
-    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with_tables(|all| {
-            all.audit.push(entry);
-            Ok(())
-        })
     }
 }

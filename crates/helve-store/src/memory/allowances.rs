@@ -24,7 +24,7 @@ impl MemoryTables {
             conversation: record.conversation,
         };
         if let Some(said) = Allowance::from_answer(answer, &held.question, &of, by, at) {
-            self.audit.push(said.audit_entry());
+            self.audit(said.audit_entry());
             self.allowances.insert(said.id, said);
         }
     }
@@ -66,7 +66,9 @@ impl MemoryTables {
         let held = held.ok_or(StoreError::NotFound("allowance"))?;
         if held.revoked_at.is_none() {
             held.revoked_at = Some(audit.at);
-            self.audit.push(audit);
+            let held = held.clone();
+            self.audit(audit);
+            return Ok(held);
         }
         Ok(held.clone())
     }

@@ -6,7 +6,8 @@ use helve_types::{Fact, RunId, Spent};
 
 use super::MemoryTables;
 use crate::{
-    Append, Approval, ApprovalState, Recorded, StoreError, call_change, resets_crash_count, tool_sent_to,
+    Append, Approval, ApprovalState, AuditEntry, Recorded, StoreError, call_change, resets_crash_count,
+    tool_sent_to,
 };
 
 impl MemoryTables {
@@ -84,12 +85,15 @@ impl MemoryTables {
                 asked_at: at,
                 state: ApprovalState::Pending,
             };
+            self.audit.append(AuditEntry::for_question(question, &approval.user, at));
             self.approvals.insert(approval.id(), approval);
         }
         if let Fact::ApprovalAnswered { approval, answer, by, .. } = fact
             && let Some(held) = self.approvals.get_mut(approval)
         {
             held.state = ApprovalState::Answered { answer: answer.clone(), by: by.clone(), answered_at: at };
+            let entry = AuditEntry::for_answer(*approval, answer, by, &held.user, at);
+            self.audit.append(entry);
             self.keep_allowance(run, *approval, answer, by, at);
         }
         if let Some(tool) = tool_sent_to(fact) {

@@ -1,6 +1,6 @@
 //! Definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use helve_types::ModelProfile;
 
@@ -93,7 +93,7 @@ impl MemoryStore {
             let shelf = all.rows.entry(kind).or_default();
             let changed = change(shelf)?;
             shelf.changes += 1;
-            all.audit.extend(lines);
+            lines.into_iter().for_each(|line| all.audit(line));
             Ok(changed)
         })
     }
@@ -131,6 +131,13 @@ impl Rows for MemoryStore {
             lines.extend(change.grants.iter().map(|(_, line)| line.clone()));
         }
         self.change_rows(kind, lines, |shelf| {
+            let mut names = BTreeSet::new();
+            for RowChange { row, expected, .. } in &changes {
+                let now = shelf.current.get(&row.name).copied().unwrap_or(0);
+                if now != *expected || !names.insert(row.name.clone()) {
+                    return Err(StoreError::Changed(now));
+                }
+            }
             let mut next = shelf.clone();
             let saved: Result<Vec<_>, _> = changes.into_iter().map(|change| next.save(change)).collect();
             let saved = saved?;

@@ -22,6 +22,8 @@ const PLACES_MAX: i32 = 300;
 /// Powers of rounded numbers up to this are multiplied out.
 const POWER_MULTIPLIED_MAX: u32 = 64;
 
+pub(super) const DIVISION_BY_ZERO: &str = "division by zero";
+
 /// What is wrong, for a reader who sees the position elsewhere.
 pub(super) type Result<T = Number> = std::result::Result<T, String>;
 
@@ -123,7 +125,7 @@ impl Number {
 
     pub(super) fn div(&self, other: &Self) -> Result {
         if other.is_zero() {
-            return Err("division by zero".into());
+            return Err(DIVISION_BY_ZERO.into());
         }
         match (self, other) {
             (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::mul(a, &fraction::recip(b))),

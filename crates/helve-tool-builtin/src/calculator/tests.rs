@@ -6,6 +6,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::{call, context};
 
 /// What the model reads; errors included.
 fn text(expression: &str) -> String {
@@ -23,6 +24,19 @@ fn check_all(table: &[(&str, &str)]) {
 
 fn check(expression: &str, expected: Expect) {
     expected.assert_eq(&text(expression));
+}
+
+#[tokio::test]
+async fn a_person_is_told_what_cannot_be_calculated_and_of_a_division_by_zero() {
+    for (expression, expected) in [
+        ("1/0", Notice::divided_by_zero("1/0")),
+        ("5 % (2 - 2)", Notice::divided_by_zero("5 % (2 - 2)")),
+        ("1 +", Notice::not_calculable("1 +")),
+    ] {
+        let arguments = json!({"expression": expression});
+        let error = call(&*tool().0, arguments, &context("mei")).await.unwrap_err();
+        assert_eq!(error.split_notice().1, expected, "{expression}");
+    }
 }
 
 #[test]

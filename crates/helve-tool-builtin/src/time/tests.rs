@@ -27,6 +27,19 @@ async fn without_arguments_it_is_now_at_the_server() {
 }
 
 #[tokio::test]
+async fn a_person_is_told_which_argument_cannot_be_read() {
+    for (arguments, expected) in [
+        (json!({"zone": "Nowhere/X"}), Notice::no_such_zone("Nowhere/X")),
+        (json!({"zone": "Tokyo", "to": ["Mars"]}), Notice::no_such_zone("Mars")),
+        (json!({"zone": "Tokyo", "at": "soon"}), Notice::not_a_time("soon")),
+        (json!({"at": "25:99"}), Notice::not_a_time("25:99")),
+    ] {
+        let error = call(&*berlin(), arguments.clone(), &context("mei")).await.unwrap_err();
+        assert_eq!(error.split_notice().1, expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn zones_go_by_many_names() {
     let now = Timestamp::from_second(1_700_000_000).unwrap();
     let zones = Zones::new(Some("Europe/Berlin"));

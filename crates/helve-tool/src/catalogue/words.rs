@@ -4,7 +4,8 @@ use helve_types::Notice;
 
 /// A reason why a value could not be read, without the names of types.
 pub(super) fn plain_reason(reason: &str) -> Notice {
-    let quoted = |names: &str| names.trim_start_matches("one of ").to_owned();
+    // A list in every language.
+    let quoted = |names: &str| names.trim_start_matches("one of ").replace("` or `", "`, `");
     if let Some((kind, rest)) = reason.split_once(": ")
         && matches!(kind, "invalid type" | "invalid value")
         && let Some((given, wanted)) = rest.rsplit_once(", expected ")
@@ -98,7 +99,7 @@ mod tests {
                 "invalid length 0, expected struct Endpoint with 11 elements",
                 "it must be an object, not an array",
             ),
-            ("unknown variant `x`, expected `a` or `b`", "it must be one of `a` or `b`, not `x`"),
+            ("unknown variant `x`, expected `a` or `b`", "it must be one of `a`, `b`, not `x`"),
             ("unknown field `x`, expected one of `a`, `b`", "there is no field `x`; there is `a`, `b`"),
             (
                 "data did not match any variant of untagged enum Declared",

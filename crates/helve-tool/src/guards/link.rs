@@ -48,10 +48,9 @@ impl LinkGuards {
         }
         let breaker = match &config.breaker {
             Some(asked) if !asked.failure_statuses.is_empty() => {
-                let problem = "which statuses are failures is said by the tool; leave it out here";
                 return Err(DefinitionError::new(
                     "breaker.failure_statuses",
-                    Notice::definition_other(problem),
+                    Notice::definition_agent_link_statuses(),
                 ));
             }
             Some(asked) => Some(read_breaker(held.breaker.unwrap_or_default(), asked)?),

@@ -150,6 +150,8 @@ notices! {
     definition_variable_not_set(name: &str);
 
     // Agents.
+    definition_agent_link_of_all();
+    definition_agent_link_statuses();
     definition_agent_name_unfit(max: u64);
     definition_agent_name_reserved(name: &str);
     definition_agent_name_kept(name: &str);

@@ -21,11 +21,11 @@ pub(crate) struct AgentsArgs {
     #[command(flatten)]
     pub(super) reach: Reach,
     #[command(subcommand)]
-    action: Action,
+    action: AgentAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AgentAction {
     /// List the agents
     List {
         /// Print JSON with the complete definitions
@@ -120,36 +120,36 @@ pub(super) fn run(args: AgentsArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
+async fn act(action: AgentAction, assembly: &Assembly) -> anyhow::Result<ExitCode> {
     let runtime = &assembly.runtime;
     let tool = |address: &str| runtime.catalogue().resolve_name(address);
     match action {
-        Action::List { json } => listing::list(runtime, json),
-        Action::Show { name, draft } => listing::show(runtime, &name, draft),
-        Action::Add { file, replace, dry_run } => {
+        AgentAction::List { json } => listing::list(runtime, json),
+        AgentAction::Show { name, draft } => listing::show(runtime, &name, draft),
+        AgentAction::Add { file, replace, dry_run } => {
             changes::add(runtime, file::definitions(&file)?, replace, dry_run).await
         }
-        Action::Edit { name, fields, draft } => {
+        AgentAction::Edit { name, fields, draft } => {
             changes::edit(runtime, &name, file::object(&fields)?, draft).await
         }
-        Action::Link { name, tool: address, terms, off } => {
+        AgentAction::Link { name, tool: address, terms, off } => {
             let link = file::link(tool(&address), terms.as_deref(), !off)?;
             changes::update(runtime, &name, AgentChange::SetTool(link)).await
         }
-        Action::Unlink { name, tool: address } => {
+        AgentAction::Unlink { name, tool: address } => {
             changes::update(runtime, &name, AgentChange::RemoveTool(tool(&address))).await
         }
-        Action::Enable { name } => changes::update(runtime, &name, switch(true)).await,
-        Action::Disable { name } => changes::update(runtime, &name, switch(false)).await,
-        Action::Versions { name, json } => listing::versions(runtime, &name, json).await,
-        Action::Diff { name, from, to, json } => {
+        AgentAction::Enable { name } => changes::update(runtime, &name, switch(true)).await,
+        AgentAction::Disable { name } => changes::update(runtime, &name, switch(false)).await,
+        AgentAction::Versions { name, json } => listing::versions(runtime, &name, json).await,
+        AgentAction::Diff { name, from, to, json } => {
             listing::compare(runtime, &name, from, to.as_deref(), json).await
         }
-        Action::Publish { name } => changes::publish(runtime, &name).await,
-        Action::Discard { name } => changes::discard(runtime, &name).await,
-        Action::Rollback { name, version } => changes::roll_back(runtime, &name, version).await,
-        Action::Export { name } => listing::export(runtime, name.as_deref()),
-        Action::Remove { name } => changes::remove(runtime, &name).await,
+        AgentAction::Publish { name } => changes::publish(runtime, &name).await,
+        AgentAction::Discard { name } => changes::discard(runtime, &name).await,
+        AgentAction::Rollback { name, version } => changes::roll_back(runtime, &name, version).await,
+        AgentAction::Export { name } => listing::export(runtime, name.as_deref()),
+        AgentAction::Remove { name } => changes::remove(runtime, &name).await,
     }
 }
 

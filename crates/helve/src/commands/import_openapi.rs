@@ -158,22 +158,24 @@ fn shown(report: &ImportReport) -> String {
         out.push_str(&tr!("\nNot made:\n"));
     }
     for skipped in &report.skipped {
-        out.push_str(&format!("  {}: {}\n", skipped.operation, skipped.reason));
+        out.push_str(&format!("  {}: {}\n", skipped.operation, words(&skipped.reason)));
     }
     if !report.notes.is_empty() || !common.is_empty() {
         out.push_str(&tr!("\nNotes:\n"));
     }
     for (text, count) in &common {
-        out.push_str(&tr!("  {count} tools: {text}\n", count = count, text = text));
+        out.push_str(&tr!("  {count} tools: {text}\n", count = count, text = words(text)));
     }
     for note in &report.notes {
-        out.push_str(&format!("  {note}\n"));
+        out.push_str(&format!("  {}\n", words(note)));
     }
     if !report.secrets.is_empty() {
         out.push_str(&tr!("\nThe tools need secrets. Add to helve.toml what is not there yet:\n\n"));
     }
     for secret in &report.secrets {
-        out.push_str(&format!("{}\n", secret.toml));
+        let toml =
+            secret.toml.replacen(&format!("# {}", secret.what), &format!("# {}", words(&secret.what)), 1);
+        out.push_str(&format!("{toml}\n"));
     }
     if report.secrets.is_empty() {
         out.push('\n');

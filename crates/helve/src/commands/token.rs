@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_server::new_token;
-use helve_store::{ActFor, Store, StoreError, TokenRights};
+use helve_store::{ActFor, AuditEntry, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
@@ -58,13 +58,22 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// The person at the machine, in the audit log.
+const OPERATOR: &str = "operator";
+
+fn revoked(world: &World, id: &str) -> AuditEntry {
+    AuditEntry::new(world.now(), OPERATOR, "token.revoked", id)
+}
+
 async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result<ExitCode> {
     match action {
         Action::Create { user, admin, act_for, note } => {
             let rights = if admin { TokenRights::Admin } else { TokenRights::Chat };
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
-            store.create_token(token).await?;
+            let entry =
+                AuditEntry::new(world.now(), OPERATOR, "token.created", &*token.id).about(&*token.user.0);
+            store.create_token(token, entry).await?;
             errln!(
                 "{}",
                 tr!("Keep it: it is shown only now. A running server asks for it within five seconds.")
@@ -88,7 +97,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
                 );
             }
         }
-        Action::Revoke { id } => match store.revoke_token(id.clone(), world.now()).await {
+        Action::Revoke { id } => match store.revoke_token(id.clone(), revoked(world, &id)).await {
             Err(StoreError::NotFound(_)) => {
                 return Err(StoreError::NotFound("token"))
                     .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));

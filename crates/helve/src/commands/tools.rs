@@ -173,6 +173,12 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// The first sentence of what models are told of a tool.
+pub(crate) fn about(description: &str) -> String {
+    let line = description.trim().lines().next().unwrap_or_default();
+    line.split_inclusive(". ").next().unwrap_or_default().trim().to_owned()
+}
+
 fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
     let tools = catalogue.list();
     if as_json {
@@ -183,9 +189,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
     let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or(0);
     for tool in &tools {
         let shown = described(tool);
-        let first = shown["description"].as_str().unwrap_or_default();
-        let first = first.trim().lines().next().unwrap_or_default();
-        let first = words(first.split_inclusive(". ").next().unwrap_or_default().trim());
+        let first = words(&about(shown["description"].as_str().unwrap_or_default()));
         let state = match (&tool.problem, tool.is_enabled()) {
             (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = problem_words(problem)),
             (None, _) if tool.is_quarantined() => {

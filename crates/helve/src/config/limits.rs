@@ -134,26 +134,7 @@ impl LimitsTable {
                 runtime.parallel_calls_max,
                 1..=1_000,
             )?,
-            subagents: SubagentLimits {
-                depth_max: size(
-                    "subagent_depth_max",
-                    self.subagent_depth_max,
-                    runtime.subagents.depth_max,
-                    0..=10,
-                )?,
-                per_run_max: size(
-                    "subagents_per_run_max",
-                    self.subagents_per_run_max,
-                    runtime.subagents.per_run_max,
-                    0..=100,
-                )?,
-                per_tree_max: size(
-                    "subagents_per_task_max",
-                    self.subagents_per_task_max,
-                    runtime.subagents.per_tree_max,
-                    0..=1_000,
-                )?,
-            },
+            subagents: self.subagents(runtime.subagents)?,
             server: self.server(server, json)?,
             answers: AnswerBounds {
                 line_bytes_max: size(
@@ -175,6 +156,15 @@ impl LimitsTable {
             })?,
             disk_ballast_bytes: bytes("disk_ballast", self.disk_ballast.as_ref(), BALLAST)?,
         })
+    }
+
+    fn subagents(&self, usual: SubagentLimits) -> Result<SubagentLimits, Wrong> {
+        let depth_max = size("subagent_depth_max", self.subagent_depth_max, usual.depth_max, 0..=10)?;
+        let per_run_max =
+            size("subagents_per_run_max", self.subagents_per_run_max, usual.per_run_max, 0..=100)?;
+        let per_tree_max =
+            size("subagents_per_task_max", self.subagents_per_task_max, usual.per_tree_max, 0..=1_000)?;
+        Ok(SubagentLimits { depth_max, per_run_max, per_tree_max })
     }
 
     fn server(&self, usual: ServerLimits, json: JsonBounds) -> Result<ServerLimits, Wrong> {

@@ -203,3 +203,15 @@ fn every_text_in_the_code_is_in_the_table() {
         .collect();
     assert!(missing.is_empty(), "no Chinese for:\n{}", missing.join("\n"));
 }
+
+#[test]
+fn what_a_list_says_of_each_tool_that_comes_with_helve_has_its_chinese() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../helve-tool-builtin/src");
+    let pages = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let pages: Vec<_> = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    for page in pages {
+        let said = crate::commands::tools::about(&fs::read_to_string(&page).unwrap());
+        assert!(foreign::chinese(&said).is_some(), "no Chinese in i18n/texts/foreign.rs for: {said}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The table: every English text with its Chinese, by the part of the command line that it belongs to.
 
 mod arguments;
+mod audit;
 mod configuration;
 mod definitions;
 mod foreign;
@@ -12,7 +13,7 @@ mod operating;
 pub(super) type Texts = &'static [(&'static str, &'static str)];
 
 pub(super) const ALL: &[Texts] =
-    &[arguments::TEXTS, configuration::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
+    &[arguments::TEXTS, audit::TEXTS, configuration::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
 
 /// What other crates say, in patterns.
 pub(super) const FOREIGN: &[Texts] = &[foreign::FOREIGN, definitions::DEFINITIONS];

@@ -6,6 +6,7 @@
 mod agents;
 mod always;
 mod asking;
+mod audit;
 mod chat;
 mod clients;
 mod commands;

@@ -98,7 +98,7 @@ fn row(argument: &Arg) -> String {
 }
 
 fn is_common(argument: &Arg) -> bool {
-    argument.is_global_set() || matches!(argument.get_id().as_str(), "help" | "version")
+    argument.is_global_set() || matches!(argument.get_long(), Some("help" | "version"))
 }
 
 /// Paragraphs in lines of at most 120 columns.
@@ -151,7 +151,8 @@ fn the_page_of_commands_is_what_the_binary_has() {
     let mut common: Vec<&Arg> = cli.get_arguments().collect();
     let of_reach =
         cli.find_subcommand("tools").unwrap().get_arguments().filter(|argument| argument.is_global_set());
-    common.extend(of_reach.filter(|argument| argument.get_id() != "lang"));
+    let known: BTreeSet<_> = common.iter().map(|argument| argument.get_long()).collect();
+    common.extend(of_reach.filter(|argument| !known.contains(&argument.get_long())));
     page.extend(common.into_iter().map(row));
     page.push_str("\n`serve` and `db` have no `--server`, and `parse` has only `--lang`.\n");
     for command in

@@ -98,6 +98,7 @@ struct LinkView {
 struct NewLinkBody {
     /// The tool's name or id; `tool_id` is the same.
     #[serde(alias = "tool_id")]
+    #[schemars(extend("x-aliases" = ["tool_id"]))]
     name: String,
     #[serde(default = "default_true")]
     enabled: bool,

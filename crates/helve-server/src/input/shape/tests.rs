@@ -41,6 +41,21 @@ fn told<T: JsonSchema + 'static>(value: Value) -> String {
     told.join("; ")
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Link {
+    #[serde(alias = "tool_id")]
+    #[schemars(extend("x-aliases" = ["tool_id"]))]
+    #[expect(dead_code, reason = "only its shape is looked at")]
+    name: String,
+}
+
+#[test]
+fn a_field_that_is_needed_may_be_given_by_its_other_name() {
+    assert_eq!(told::<Link>(json!({"tool_id": "a"})), "");
+    assert_eq!(told::<Link>(json!({"tool_id": 1})), "`tool_id` must be a string, not a number");
+    assert_eq!(told::<Link>(json!({})), "`name` is missing");
+}
+
 #[test]
 fn what_does_not_fit_is_told_by_its_path_in_the_words_of_json() {
     for (value, expected) in [

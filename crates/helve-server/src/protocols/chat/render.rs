@@ -69,6 +69,32 @@ impl ChatRender {
         write_value(out, &event);
     }
 
+    /// What becomes of a call that another agent works on.
+    fn render_subagent(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+        match fact {
+            Fact::SubagentStarted(SubagentStarted { call, run, agent, .. }) => {
+                self.render_tool(
+                    call,
+                    CallState::Running,
+                    json!({"subagent": {"run": run, "agent": agent}}),
+                    out,
+                );
+            }
+            Fact::SubagentAsked(SubagentAsked { call, question }) => {
+                let more = json!({
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "question": question,
+                });
+                self.render_tool(call, CallState::Asked, more, out);
+            }
+            Fact::SubagentAnswered(SubagentAnswered { call, .. }) => {
+                self.render_tool(call, CallState::Running, json!({}), out);
+            }
+            _ => {}
+        }
+    }
+
     fn render_fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
         let keeps_history = self.conversation.is_none();
         if keeps_history {
@@ -112,25 +138,6 @@ impl ChatRender {
                     None => self.write_event(question_event(question), out),
                 }
             }
-            Fact::SubagentStarted(SubagentStarted { call, run, agent, .. }) => {
-                self.render_tool(
-                    call,
-                    CallState::Running,
-                    json!({"subagent": {"run": run, "agent": agent}}),
-                    out,
-                );
-            }
-            Fact::SubagentAsked(SubagentAsked { call, question }) => {
-                let more = json!({
-                    "for": "approval",
-                    "approvalId": question.approval,
-                    "question": question,
-                });
-                self.render_tool(call, CallState::Asked, more, out);
-            }
-            Fact::SubagentAnswered(SubagentAnswered { call, .. }) => {
-                self.render_tool(call, CallState::Running, json!({}), out);
-            }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => {
                 self.render_tool(call, CallState::Finished, output_members(output), out)
@@ -156,7 +163,7 @@ impl ChatRender {
             }
             Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", None, out),
             Fact::RunFinished { ending } => self.render_ending(*ending, out),
-            _ => {}
+            other => self.render_subagent(other, out),
         }
     }
 

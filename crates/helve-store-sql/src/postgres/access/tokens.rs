@@ -1,14 +1,15 @@
-//! Access tokens and the audit trail.
+//! Access tokens and sessions.
 
 use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId};
 use tokio_postgres::Row;
 
+use crate::postgres::audit;
 use crate::postgres::columns::{
     Db, column, damaged, json_column, replace_nul, to_bigint, to_json, word_column,
 };
 
-pub(super) async fn create(db: &Db<'_>, token: &Token) -> Result<(), StoreError> {
+pub(super) async fn create(db: &Db<'_>, token: &Token, entry: &AuditEntry) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO tokens (id, secret_hash, user_id, rights, note, created_at, revoked_at, act_for)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -23,8 +24,8 @@ pub(super) async fn create(db: &Db<'_>, token: &Token) -> Result<(), StoreError>
             &token.act_for.to_string(),
         ],
     )
-    .await
-    .map(drop)
+    .await?;
+    audit::append(db, entry).await
 }
 
 pub(super) async fn all_tokens(db: &Db<'_>) -> Result<Vec<Token>, StoreError> {
@@ -45,16 +46,21 @@ fn read(row: &Row) -> Result<Token, StoreError> {
     })
 }
 
-pub(super) async fn revoke(db: &Db<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
+pub(super) async fn revoke(db: &Db<'_>, id: &str, entry: &AuditEntry) -> Result<(), StoreError> {
     let sql = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-    match db.execute(sql, &[&replace_nul(id), &at.0]).await? {
+    match db.execute(sql, &[&replace_nul(id), &entry.at.0]).await? {
         0 => Err(StoreError::NotFound("token")),
-        _ => Ok(()),
+        _ => audit::append(db, entry).await,
     }
 }
 
 /// Keeps the end of a session, and of one token's the last `ENDED_SESSIONS_MAX` alone.
-pub(super) async fn end_session(db: &Db<'_>, token: &str, issued_at: Timestamp) -> Result<(), StoreError> {
+pub(super) async fn end_session(
+    db: &Db<'_>,
+    token: &str,
+    issued_at: Timestamp,
+    entry: &AuditEntry,
+) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO ended_sessions (token, issued_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
         &[&token, &issued_at.0],
@@ -65,23 +71,14 @@ pub(super) async fn end_session(db: &Db<'_>, token: &str, issued_at: Timestamp) 
              (SELECT issued_at FROM ended_sessions WHERE token = $1 ORDER BY issued_at DESC LIMIT $2)",
         &[&token, &to_bigint(ENDED_SESSIONS_MAX)],
     )
-    .await
-    .map(drop)
+    .await?;
+    audit::append(db, entry).await
 }
 
 pub(super) async fn ended_sessions(db: &Db<'_>) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let sql = "SELECT token, issued_at FROM ended_sessions ORDER BY token, issued_at";
     let rows = db.all(sql, &[]).await?;
     rows.iter().map(|row| Ok((column(row, "token")?, Timestamp(column(row, "issued_at")?)))).collect()
-}
-
-pub(in crate::postgres) async fn audit(db: &Db<'_>, entry: &AuditEntry) -> Result<(), StoreError> {
-    db.execute(
-        "INSERT INTO audit (at, by, action, detail) VALUES ($1, $2, $3, $4)",
-        &[&entry.at.0, &replace_nul(&entry.by), &entry.action, &replace_nul(&entry.detail)],
-    )
-    .await
-    .map(drop)
 }
 
 /// The key that is kept, or this one from now on.

@@ -1,12 +1,13 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
+    AuditEntry, CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
     tool_sent_to,
 };
-use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail};
+use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail, UserId};
 
-use crate::postgres::columns::{Db, replace_nul, to_bigint, to_json};
+use crate::postgres::audit;
+use crate::postgres::columns::{Db, column, replace_nul, to_bigint, to_json};
 use crate::postgres::views::days::add_used;
 use crate::postgres::views::spent::add_spent;
 use crate::postgres::views::{allowances, runs};
@@ -26,6 +27,9 @@ pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> 
                 &[&question.approval.0, &run.0, &to_json(question)?, &at.0, &question.expires_at.0],
             )
             .await?;
+            if let Some(user) = user_of_run(db, run).await? {
+                audit::append(db, &AuditEntry::for_question(question, &user, at)).await?;
+            }
         }
         Fact::ApprovalAnswered { approval, answer, by, .. } => {
             db.execute(
@@ -34,6 +38,9 @@ pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> 
                 &[&approval.0, &to_json(answer)?, &replace_nul(by), &at.0],
             )
             .await?;
+            if let Some(user) = user_of_run(db, run).await? {
+                audit::append(db, &AuditEntry::for_answer(*approval, answer, by, &user, at)).await?;
+            }
             allowances::save_from_answer(db, *approval, answer, by, at).await?;
         }
         _ => {}
@@ -49,6 +56,11 @@ pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> 
         (Some(call), Some(change)) => change_call(db, run, at, call, &change).await,
         _ => Ok(()),
     }
+}
+
+async fn user_of_run(db: &Db<'_>, run: RunId) -> Result<Option<UserId>, StoreError> {
+    let row = db.first("SELECT user_id FROM runs WHERE id = $1", &[&run.0]).await?;
+    row.map(|row| Ok(UserId(column(&row, "user_id")?))).transpose()
 }
 
 /// Notes when the tool was sent to, and forgets what no window reaches back to.

@@ -10,7 +10,7 @@ use helve_types::{RowId, Timestamp};
 use tokio_postgres::Row;
 
 use super::{grants, offers};
-use crate::postgres::access::tokens::audit;
+use crate::postgres::audit;
 use crate::postgres::columns::{Db, column, number, replace_nul};
 
 const CURRENT: &str = "SELECT v.* FROM definitions d
@@ -103,7 +103,7 @@ pub(super) async fn save(db: &Db<'_>, change: &RowChange) -> Result<RowRecord, S
     if *offer == OfferUse::Accepted {
         offers::forget(db, row.kind, &row.name).await?;
     }
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     for (grant, line) in granted {
         grants::insert(db, grant, line).await?;
     }
@@ -127,7 +127,7 @@ pub(super) async fn delete(
     db.execute(sql, &[&kind.as_str(), &replace_nul(name)]).await?;
     offers::forget(db, kind, name).await?;
     grants::forget(db, kind, name).await?;
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     count_change(db, kind).await
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn save_switch(
         &[&kind.as_str(), &replace_nul(name), &enabled],
     )
     .await?;
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     count_change(db, kind).await
 }
 

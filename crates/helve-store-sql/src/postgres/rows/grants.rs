@@ -5,7 +5,7 @@ use helve_types::Timestamp;
 use tokio_postgres::Row;
 
 use super::definitions::{count_change, lock};
-use crate::postgres::access::tokens::audit;
+use crate::postgres::audit;
 use crate::postgres::columns::{Db, column, replace_nul};
 
 pub(super) async fn list(db: &Db<'_>, kind: RowKind) -> Result<Vec<RowGrant>, StoreError> {
@@ -33,7 +33,7 @@ pub(super) async fn insert(db: &Db<'_>, grant: &RowGrant, line: &AuditEntry) -> 
         ],
     )
     .await?;
-    audit(db, line).await
+    audit::append(db, line).await
 }
 
 pub(super) async fn delete(
@@ -48,7 +48,7 @@ pub(super) async fn delete(
     if db.execute(sql, &[&kind.as_str(), &replace_nul(name), &replace_nul(grant)]).await? == 0 {
         return Err(StoreError::NotFound("grant"));
     }
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     count_change(db, kind).await
 }
 

@@ -5,7 +5,7 @@ use helve_types::Timestamp;
 use tokio_postgres::Row;
 
 use super::definitions::{count_change, lock};
-use crate::postgres::access::tokens::audit;
+use crate::postgres::audit;
 use crate::postgres::columns::{Db, column, replace_nul};
 
 pub(super) async fn list(db: &Db<'_>, kind: RowKind) -> Result<Vec<RowOffer>, StoreError> {
@@ -30,7 +30,7 @@ pub(super) async fn save(db: &Db<'_>, offer: &RowOffer, line: &AuditEntry) -> Re
         ],
     )
     .await?;
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     count_change(db, offer.kind).await
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn delete(
     lock(db, kind).await?;
     check(db, kind, name).await?;
     forget(db, kind, name).await?;
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     count_change(db, kind).await
 }
 

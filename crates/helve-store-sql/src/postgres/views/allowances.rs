@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::runs::{add_scope, limit_and_offset};
-use crate::postgres::access::tokens;
+use crate::postgres::audit;
 use crate::postgres::columns::{Conditions, Db, column, json_column, replace_nul, to_json, word_column};
 
 const SELECT: &str = "SELECT * FROM allowances";
@@ -49,7 +49,7 @@ pub(in crate::postgres) async fn save_from_answer(
         ],
     )
     .await?;
-    tokens::audit(db, &said.audit_entry()).await
+    audit::append(db, &said.audit_entry()).await
 }
 
 fn allowance_from_answer(
@@ -118,7 +118,7 @@ pub(in crate::postgres) async fn revoke(
         return Ok(held);
     }
     db.execute("UPDATE allowances SET revoked_at = $2 WHERE id = $1", &[&id.0, &audit.at.0]).await?;
-    tokens::audit(db, audit).await?;
+    audit::append(db, audit).await?;
     Ok(Allowance { revoked_at: Some(audit.at), ..held })
 }
 

@@ -1,12 +1,13 @@
-//! Access tokens and the audit trail.
+//! Access tokens and sessions.
 
 use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, first, json_column, to_json, word_column};
 
-pub(crate) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
+pub(crate) fn create(connection: &Connection, token: &Token, entry: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at, act_for)
@@ -22,7 +23,7 @@ pub(crate) fn create(connection: &Connection, token: &Token) -> Result<(), Store
             token.act_for.to_string()
         ],
     )?;
-    Ok(())
+    audit::append(connection, entry)
 }
 
 pub(crate) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
@@ -42,13 +43,13 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
     })
 }
 
-pub(crate) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn revoke(connection: &Connection, id: &str, entry: &AuditEntry) -> Result<(), StoreError> {
     let changed = execute(
         connection,
         "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
-        params![id, at.0],
+        params![id, entry.at.0],
     )?;
-    if changed == 0 { Err(StoreError::NotFound("token")) } else { Ok(()) }
+    if changed == 0 { Err(StoreError::NotFound("token")) } else { audit::append(connection, entry) }
 }
 
 /// Keeps the end of a session, and of one token's the last `ENDED_SESSIONS_MAX` alone.
@@ -56,6 +57,7 @@ pub(crate) fn end_session(
     connection: &Connection,
     token: &str,
     issued_at: Timestamp,
+    entry: &AuditEntry,
 ) -> Result<(), StoreError> {
     execute(
         connection,
@@ -68,21 +70,12 @@ pub(crate) fn end_session(
              (SELECT issued_at FROM ended_sessions WHERE token = ?1 ORDER BY issued_at DESC LIMIT ?2)",
         params![token, i64::try_from(ENDED_SESSIONS_MAX).unwrap_or(i64::MAX)],
     )?;
-    Ok(())
+    audit::append(connection, entry)
 }
 
 pub(crate) fn ended_sessions(connection: &Connection) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let sql = "SELECT token, issued_at FROM ended_sessions ORDER BY token, issued_at";
     all(connection, sql, [], |row| Ok((column(row, "token")?, Timestamp(column(row, "issued_at")?))))
-}
-
-pub(crate) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {
-    execute(
-        connection,
-        "INSERT INTO audit (at, by, action, detail) VALUES (?1, ?2, ?3, ?4)",
-        params![entry.at.0, entry.by, entry.action, entry.detail],
-    )?;
-    Ok(())
 }
 
 /// The key that is kept, or this one from now on.

@@ -1,12 +1,14 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, tool_sent_to,
+    AuditEntry, CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
+    tool_sent_to,
 };
-use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
+use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, UserId};
 use rusqlite::{Connection, params};
 
-use crate::sqlite::columns::{execute, to_json};
+use crate::sqlite::audit;
+use crate::sqlite::columns::{column, execute, first, to_json};
 use crate::sqlite::views::allowances;
 use crate::sqlite::views::days::add_used;
 use crate::sqlite::views::runs;
@@ -38,6 +40,9 @@ pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorde
                     question.expires_at.0
                 ],
             )?;
+            if let Some(user) = user_of_run(connection, run)? {
+                audit::append(connection, &AuditEntry::for_question(question, &user, at))?;
+            }
         }
         Fact::ApprovalAnswered { approval, answer, by, .. } => {
             execute(
@@ -46,6 +51,9 @@ pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorde
                  WHERE id = ?1 AND state = 'pending'",
                 params![approval.0.as_bytes(), to_json(answer)?, by, at.0],
             )?;
+            if let Some(user) = user_of_run(connection, run)? {
+                audit::append(connection, &AuditEntry::for_answer(*approval, answer, by, &user, at))?;
+            }
             allowances::save_from_answer(connection, *approval, answer, by, at)?;
         }
         _ => {}
@@ -61,6 +69,11 @@ pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorde
         (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
         _ => Ok(()),
     }
+}
+
+fn user_of_run(connection: &Connection, run: RunId) -> Result<Option<UserId>, StoreError> {
+    let sql = "SELECT user FROM runs WHERE id = ?1";
+    first(connection, sql, [run.0.as_bytes()], |row| Ok(UserId(column(row, "user")?)))
 }
 
 /// Notes when the tool was sent to, and forgets what no window reaches back to.

@@ -9,7 +9,7 @@ use helve_types::{RowId, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use super::{grants, offers};
-use crate::sqlite::access::tokens::audit;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, first, id_column};
 
 const CURRENT: &str = "SELECT v.* FROM definitions d
@@ -78,7 +78,7 @@ pub(crate) fn save(connection: &Connection, change: &RowChange) -> Result<RowRec
     if *offer == OfferUse::Accepted {
         offers::forget(connection, row.kind, &row.name)?;
     }
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     granted.iter().try_for_each(|(grant, line)| grants::insert(connection, grant, line))?;
     count_change(connection, row.kind)?;
     Ok(saved)
@@ -112,7 +112,7 @@ pub(crate) fn delete(
     execute(connection, "DELETE FROM definitions WHERE kind = ?1 AND name = ?2", [kind.as_str(), name])?;
     offers::forget(connection, kind, name)?;
     grants::forget(connection, kind, name)?;
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     count_change(connection, kind)
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn save_switch(
         "INSERT OR REPLACE INTO definition_switches (kind, name, enabled) VALUES (?1, ?2, ?3)",
         params![kind.as_str(), name, enabled],
     )?;
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     count_change(connection, kind)
 }
 
@@ -197,12 +197,7 @@ mod tests {
     }
 
     fn line() -> AuditEntry {
-        AuditEntry {
-            at: Timestamp(1),
-            by: "mei".into(),
-            action: "greeting.created".into(),
-            detail: "hello 1".into(),
-        }
+        AuditEntry::new(Timestamp(1), "mei", "greeting.created", "hello 1")
     }
 
     fn database() -> Connection {

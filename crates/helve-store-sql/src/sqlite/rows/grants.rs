@@ -5,7 +5,7 @@ use helve_types::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::definitions::count_change;
-use crate::sqlite::access::tokens::audit;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute};
 
 pub(crate) fn list(connection: &Connection, kind: RowKind) -> Result<Vec<RowGrant>, StoreError> {
@@ -26,7 +26,7 @@ pub(crate) fn insert(connection: &Connection, grant: &RowGrant, line: &AuditEntr
          VALUES (?1, ?2, ?3, ?4, ?5)",
         params![grant.kind.as_str(), grant.name, grant.grant, grant.by, grant.at.0],
     )?;
-    audit(connection, line)
+    audit::append(connection, line)
 }
 
 pub(crate) fn delete(
@@ -40,7 +40,7 @@ pub(crate) fn delete(
     if execute(connection, sql, [kind.as_str(), name, grant])? == 0 {
         return Err(StoreError::NotFound("grant"));
     }
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     count_change(connection, kind)
 }
 

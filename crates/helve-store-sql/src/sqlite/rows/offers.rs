@@ -5,7 +5,7 @@ use helve_types::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::definitions::count_change;
-use crate::sqlite::access::tokens::audit;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, first};
 
 pub(crate) fn list(connection: &Connection, kind: RowKind) -> Result<Vec<RowOffer>, StoreError> {
@@ -20,7 +20,7 @@ pub(crate) fn save(connection: &Connection, offer: &RowOffer, line: &AuditEntry)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![offer.kind.as_str(), offer.name, offer.origin, offer.body, offer.over, offer.at.0],
     )?;
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     count_change(connection, offer.kind)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn delete(
 ) -> Result<(), StoreError> {
     check(connection, kind, name)?;
     forget(connection, kind, name)?;
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     count_change(connection, kind)
 }
 

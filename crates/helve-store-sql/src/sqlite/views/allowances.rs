@@ -6,7 +6,7 @@ use helve_store::{
 use helve_types::{Answer, ApprovalId, ConversationId, Question, RunId, Timestamp, UserId, Within};
 use rusqlite::{Connection, Row, params};
 
-use crate::sqlite::access::tokens;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{
     all, column, execute, first, id_column, json_column, optional_id_column, to_json, word_column,
 };
@@ -62,7 +62,7 @@ pub(crate) fn save_from_answer(
             said.expires_at.0,
         ],
     )?;
-    tokens::audit(connection, &said.audit_entry())
+    audit::append(connection, &said.audit_entry())
 }
 
 pub(crate) fn list(
@@ -119,7 +119,7 @@ pub(crate) fn revoke(
         "UPDATE allowances SET revoked_at = ?2 WHERE id = ?1",
         params![id.0.as_bytes(), audit.at.0],
     )?;
-    tokens::audit(connection, audit)?;
+    audit::append(connection, audit)?;
     Ok(Allowance { revoked_at: Some(audit.at), ..held })
 }
 

@@ -76,7 +76,10 @@ pub(super) async fn roll_back(runtime: &Runtime, name: &str, version: u32) -> an
 }
 
 pub(super) async fn remove(runtime: &Runtime, name: &str) -> anyhow::Result<ExitCode> {
+    // An id says less to a person than the name.
+    let agent = runtime.agents().get(name);
     runtime.delete_agent(name, None, BY).await?;
+    let name = agent.as_ref().map_or(name, ListedAgent::name);
     outln!("{}", tr!("{name}  deleted", name = name));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use clap::{Subcommand, ValueEnum};
 use helve_types::{Always, Answer, OutcomeAnswer, Question, Within, canonical_json};
 use serde_json::Value;
 
+use super::card::asks;
 use super::reply::read_words;
 use crate::i18n::{tr, words};
 
@@ -68,7 +69,7 @@ impl AlwaysWithin {
 impl GivenAnswer {
     pub(crate) fn answer(self, question: &Question) -> anyhow::Result<Answer> {
         let outcome = |answer| Answer::Outcome { answer };
-        Ok(match self {
+        let answer = match self {
             Self::Approve { arguments, always } => Answer::Approve {
                 arguments: arguments.as_deref().map(read).transpose()?,
                 always: always.map(AlwaysWithin::always),
@@ -83,7 +84,12 @@ impl GivenAnswer {
                 None => bail!(tr!("this is no question of the model's; `reply` does not answer it")),
             },
             Self::Decline { reason } => Answer::Decline { reason },
-        })
+        };
+        let kind = question.kind();
+        match answer.fits(kind) {
+            true => Ok(answer),
+            false => bail!(tr!("this answer does not fit the question: {question}", question = asks(kind))),
+        }
     }
 }
 
@@ -107,6 +113,10 @@ pub(crate) fn object(text: &str) -> anyhow::Result<String> {
             "the arguments must be a JSON object, such as {example}",
             example = r#"{"text": "milk"}"#
         )),
-        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = words(&error))),
+        Err(error) => bail!(tr!(
+            "the arguments are not JSON: {error}; write an object, such as {example}",
+            error = words(&error),
+            example = r#"'{"text": "milk"}'"#
+        )),
     }
 }

@@ -168,12 +168,22 @@ fn word(answer: &Answer) -> String {
     }
 }
 
-fn asks(kind: ApprovalKind) -> String {
+/// What is asked, with the words that answer it.
+pub(super) fn asks(kind: ApprovalKind) -> String {
     match kind {
         ApprovalKind::Permission => tr!("may this call run? (approve, reject, respond)"),
         ApprovalKind::Outcome => tr!("did this call take effect? (happened, did-not-happen, run-again)"),
         ApprovalKind::Budget => tr!("may the run spend more? (approve, reject)"),
         ApprovalKind::User => tr!("the model wants to know something (reply, decline)"),
+    }
+}
+
+/// The end of the command that answers a question, for a person to change.
+pub(crate) fn likely_answer(kind: ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Permission | ApprovalKind::Budget => "approve",
+        ApprovalKind::Outcome => "happened",
+        ApprovalKind::User => "reply …",
     }
 }
 

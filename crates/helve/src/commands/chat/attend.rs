@@ -240,7 +240,11 @@ impl Chat {
             "{}{id}\n{}{}\n",
             padded(&tr!("question"), 10),
             card::what(question),
-            tr!("answer with `helve approvals answer {id} …`", id = id)
+            tr!(
+                "answer with `helve approvals answer {id} {answer}`",
+                id = id,
+                answer = card::likely_answer(question.kind())
+            )
         );
         self.screen.block(&how);
     }
@@ -248,8 +252,8 @@ impl Chat {
     /// Before the chat leaves a run that waits.
     fn tell_kept(&mut self) {
         self.screen.note(&tr!(
-            "nobody can be asked here: the run is kept, and goes on when the question is answered; `helve approvals list` \
-             shows what is open"
+            "this terminal takes no answers: the run is kept, and continues when the question is answered; \
+             `helve approvals list` shows the open questions"
         ));
         if !self.unheard.is_empty() {
             self.screen.note(&tr!("{count} message(s) after it were not sent", count = self.unheard.len()));

@@ -9,7 +9,8 @@ use super::Chat;
 use super::keyboard::{KnownNames, Names};
 use crate::client::{Client, ClientError, in_gutter, line};
 use crate::commands::suggest::similar;
-use crate::i18n::tr;
+use crate::commands::tools::about;
+use crate::i18n::{tr, words};
 
 /// So often a name is looked for before it is taken to be wrong.
 const LOOKS: u32 = 5;
@@ -90,7 +91,8 @@ impl Chat {
             Err(error) => self.screen.note(&error.to_string()),
             Ok(items) => {
                 let lines = items.iter().filter_map(|item| {
-                    let problem = item["problem"].as_str().map(|problem| format!("  ({})", line(problem)));
+                    let problem =
+                        item["problem"].as_str().map(|problem| format!("  ({})", line(&words(problem))));
                     Some(format!("{}{}\n", line(item["name"].as_str()?), problem.unwrap_or_default()))
                 });
                 self.screen.block(&lines.collect::<String>());
@@ -153,7 +155,11 @@ impl Chat {
                 None => self.tell_unknown(Kind::Tool, name, &all_names(&items)),
                 Some(item) => {
                     let description = item["description"].as_str().unwrap_or_default();
-                    self.screen.block(&format!("{}\n{}", line(name), in_gutter(description)));
+                    // The rest is for models, in English.
+                    let told = about(description);
+                    let known = words(&told);
+                    let told = if known == told { description } else { &known };
+                    self.screen.block(&format!("{}\n{}", line(name), in_gutter(told)));
                 }
             },
         }

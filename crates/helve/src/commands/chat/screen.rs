@@ -110,6 +110,12 @@ impl Screen {
         }
     }
 
+    fn show_subagent(&mut self, fact: &Fact) {
+        if let Fact::SubagentStarted(started) = fact {
+            self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
+        }
+    }
+
     pub(super) fn event(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
@@ -132,14 +138,16 @@ impl Screen {
                     self.say(&tr!("  {tool}: attempt {attempt}", tool = line(tool), attempt = attempt));
                 }
             }
-            Fact::SubagentStarted(started) => {
-                self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
-            }
+            Fact::SubagentStarted(_)
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_) => self.show_subagent(fact),
             Fact::ToolDelegated { tool, .. } => {
                 self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }
             Fact::ToolFinished { call, output, .. } => {
-                let told = output.title.as_deref().unwrap_or(&output.text);
+                let headline = output.headline.as_deref().and_then(sentence);
+                let told = headline.as_deref().or(output.title.as_deref()).unwrap_or(&output.text);
                 let first = told.trim().lines().next().unwrap_or_default();
                 self.outcome("✓", call, first);
             }
@@ -151,7 +159,7 @@ impl Screen {
                     checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
                 self.outcome("?", call, &tr!(
 "it may or may not have happened: {because}{checked}",
-because = because,
+because = line(&words(because)),
 checked = checked
 ));
             }
@@ -174,9 +182,6 @@ checked = checked
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
-            | Fact::SubagentAsked(_)
-            | Fact::SubagentAnswered(_)
-            | Fact::SubagentEnded(_)
             | Fact::MessageTaken { .. }
             // It stands on the screen already.
             | Fact::TextCutOff { .. }

@@ -7,7 +7,7 @@ use helve_types::{
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
 use crate::commands::notice::{run_failure_words, sentence};
-use crate::i18n::{language, tr};
+use crate::i18n::{language, tr, words as foreign_words};
 use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
@@ -87,7 +87,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
     Some(match fact {
         Fact::RunStarted(started) => (tr!("person"), Words::Text(started.text.clone())),
         Fact::StepRestarted { because, .. } => {
-            (tr!("again"), said(&tr!("the answer broke off: {why}", why = because)))
+            (tr!("again"), said(&tr!("the answer broke off: {why}", why = foreign_words(because))))
         }
         Fact::ReasoningFinished { text, .. } => (tr!("thought"), Words::Text(text.clone())),
         Fact::TextFinished { text, .. } => (tr!("model"), Words::Text(text.clone())),
@@ -163,26 +163,9 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
     })
 }
 
-/// The words of a fact about a call; none for facts that people are not shown.
-fn call_words(fact: &Fact) -> Option<(String, Words)> {
+/// The words of a fact about a subagent; none for others.
+fn subagent_words(fact: &Fact) -> Option<(String, Words)> {
     Some(match fact {
-        Fact::ToolRequested { call, tool, arguments, .. } => {
-            (tr!("call"), Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
-        }
-        Fact::ToolStarted { call, tool, attempt, instead, arguments, .. } => {
-            let runs = instead.as_ref().map(|other| tr!(", {other} instead", other = line(other)));
-            let what = tr!(
-                "{call} {tool}, attempt {attempt}{instead}",
-                call = number(call),
-                tool = line(tool),
-                attempt = attempt,
-                instead = runs.unwrap_or_default()
-            );
-            match arguments {
-                Some(arguments) => (tr!("sent"), Words::Both(what + &tr!(", changed to"), arguments.clone())),
-                None => (tr!("sent"), Words::Line(what)),
-            }
-        }
         Fact::SubagentStarted(started) => {
             let (call, agent, run) = (number(&started.call), line(&started.agent), started.run);
             let head = if started.joins_earlier_run() {
@@ -221,6 +204,30 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
             let head = tr!("run {run}: {state}", run = ended.run, state = state);
             (tr!("subagent"), Words::Line(head))
         }
+        _ => return None,
+    })
+}
+
+/// The words of a fact about a call; none for facts that people are not shown.
+fn call_words(fact: &Fact) -> Option<(String, Words)> {
+    Some(match fact {
+        Fact::ToolRequested { call, tool, arguments, .. } => {
+            (tr!("call"), Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
+        }
+        Fact::ToolStarted { call, tool, attempt, instead, arguments, .. } => {
+            let runs = instead.as_ref().map(|other| tr!(", {other} instead", other = line(other)));
+            let what = tr!(
+                "{call} {tool}, attempt {attempt}{instead}",
+                call = number(call),
+                tool = line(tool),
+                attempt = attempt,
+                instead = runs.unwrap_or_default()
+            );
+            match arguments {
+                Some(arguments) => (tr!("sent"), Words::Both(what + &tr!(", changed to"), arguments.clone())),
+                None => (tr!("sent"), Words::Line(what)),
+            }
+        }
         Fact::ToolDelegated { call, tool, .. } => (
             tr!("client"),
             Words::Line(tr!("{call} {tool} runs in the client", call = number(call), tool = line(tool))),
@@ -257,7 +264,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
                 call = number(call),
                 stages = stages(trail)
             );
-            (tr!("unknown"), Words::Both(head, format!("{because}{checked}")))
+            (tr!("unknown"), Words::Both(head, format!("{}{checked}", foreign_words(because))))
         }
         Fact::ToolDiscarded { tool, arguments, .. } => {
             (tr!("discarded"), Words::Both(line(tool), arguments.clone()))
@@ -265,7 +272,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
         Fact::ToolLate { call, .. } => {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }
-        _ => return None,
+        _ => return subagent_words(fact),
     })
 }
 

@@ -91,7 +91,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("cannot use the data directory `{}`: {}", "无法使用数据目录 `{}`：{}"),
     (
         "the data directory `{}` is in use by {}; stop it, or give this one another with --data",
-        "数据目录 `{}` 正被 {} 使用；请停止它，或者用 --data 另选目录",
+        "数据目录 `{}` 正被占用：{}；请停止它，或者用 --data 另选目录",
     ),
     ("another process", "另一个进程"),
     ("helve, process {}, at {}", "helve（进程 {}，地址 {}）"),
@@ -222,6 +222,8 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the model server at {} cannot be reached; is it running, and is the address right?",
         "无法连接 {} 的模型服务器；它在运行吗？地址正确吗？",
     ),
+    ("the server stopped while the call was in flight", "调用进行时服务器停止了"),
+    ("the client that had the call went silent", "负责这次调用的客户端没有了消息"),
     ("the model server at {} did not answer in time", "{} 的模型服务器没有及时应答"),
     ("the request to the model server at {} could not be sent: {}", "无法向 {} 的模型服务器发送请求：{}"),
     ("the model's answer broke off: {}", "模型的回答中断了：{}"),
@@ -287,6 +289,12 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "Calculates exactly: arithmetic, percentages, powers, roots and functions.",
         "精确计算：四则运算、百分数、乘方、开方和函数。",
     ),
+    (
+        "Asks the user one question and waits for the answer, which becomes the result.",
+        "向用户提一个问题并等待答复，答复就是结果。",
+    ),
+    ("Draws a picture from a description and shows it to the user.", "按描述画一张图，并显示给用户。"),
+    ("Asks a database with SQL, read only.", "用 SQL 查询数据库，只能读取。"),
     (
         "Makes a plan of the user's: a title, a text if wanted, and steps.",
         "为用户建立计划：标题、可选的正文和步骤。",
@@ -392,16 +400,8 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "`{}` 已在 `arguments` 中固定，这样也会隐藏它",
     ),
     ("it does not fit `{}`: {}", "不符合 `{}` 的要求：{}"),
-    (
-        "it is about no single tool; name the tool beside `*`, with its `config`",
-        "这里没有指明工具；请在 `*` 旁边写出工具名和它的 `config`",
-    ),
     ("it names more than {} arguments", "列出的参数超过 {} 个"),
     ("it is empty; write a question, or leave it out", "这是空的；请写一个问题，或者去掉它"),
-    (
-        "which statuses are failures is said by the tool; leave it out here",
-        "哪些状态算失败由工具决定；请在这里去掉",
-    ),
     ("`{}` is there twice; name each tool once", "`{}` 出现了两次；每个工具只写一次"),
     ("use 1 to {} characters on one line", "请用一行 1 到 {} 个字符"),
     (
@@ -414,4 +414,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("there is no model `{}`", "没有模型 `{}`"),
     // What is wrong with a definition, behind its field.
     ("`{}`: {}", "`{}`：{}"),
+    // What was tried before a model's failure was told.
+    ("{} (model `{}`; tried twice)", "{}（模型 `{}`；试了两次）"),
+    ("{} (model `{}`; tried {} times)", "{}（模型 `{}`；试了 {} 次）"),
 ];

@@ -50,8 +50,8 @@ pub(super) const TEXTS: Texts = &[
     ("options", "选项"),
     ("the question", "提问"),
     (
-        "nobody can be asked here: the run is kept, and goes on when the question is answered; `helve approvals list` shows what is open",
-        "这里没有人可以回答：运行已保留，问题得到答复后会继续；`helve approvals list` 列出等待答复的问题",
+        "this terminal takes no answers: the run is kept, and continues when the question is answered; `helve approvals list` shows the open questions",
+        "这个终端不能回答问题：运行已保留，问题得到答复后会继续；`helve approvals list` 列出等待答复的问题",
     ),
     ("{count} message(s) after it were not sent", "后面的 {count} 条消息没有发送"),
     ("called from the command line", "由命令行直接调用"),
@@ -97,7 +97,8 @@ pub(super) const TEXTS: Texts = &[
     (" ({more} more after it)", "（后面还有 {more} 个）"),
     ("question", "审批"),
     ("arguments", "参数"),
-    ("answer with `helve approvals answer {id} …`", "用 `helve approvals answer {id} …` 回答"),
+    ("answer with `helve approvals answer {id} {answer}`", "用 `helve approvals answer {id} {answer}` 回答"),
+    ("this answer does not fit the question: {question}", "这个答复不符合问题的要求：{question}"),
     ("not during a run; /stop stops it", "运行期间不能这样做；用 /stop 停止"),
     (
         "that question is already answered; your line was not used",
@@ -174,7 +175,10 @@ pub(super) const TEXTS: Texts = &[
     ("type h, d or a; nothing happens until you say", "请输入 h、d 或 a；在你决定之前什么都不会发生"),
     ("the arguments in `{path}` cannot be read", "无法读取 `{path}` 里的参数"),
     ("the arguments must be a JSON object, such as {example}", "参数必须是 JSON 对象，例如 {example}"),
-    ("the arguments are not JSON: {error}", "参数不是 JSON：{error}"),
+    (
+        "the arguments are not JSON: {error}; write an object, such as {example}",
+        "参数不是 JSON：{error}；请写一个对象，例如 {example}",
+    ),
     ("reading the data directory", "读取数据目录"),
     ("the run goes on inside this command", "由这个命令继续运行"),
     ("no approval is pending", "没有待处理的审批"),
