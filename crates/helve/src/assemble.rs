@@ -127,11 +127,7 @@ pub async fn assemble(
     catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
     let tool_folder = Arc::new(tool_folder(config, hold));
     tool_folder.sync(&catalogue).await;
-    let mut warnings = config.warnings.clone();
-    if hold == Hold::Alone {
-        warnings.extend(check_names(config, &catalogue).await);
-    }
-    warnings.extend(idle_names(config, catalogue.registry()));
+    let warnings = list_warnings(config, hold, &catalogue).await;
     let maker = ModelMaker::new(config)?;
     let (models, over_http) = models(config, &maker)?;
     let discovery = ModelDiscovery::new(config, maker, &over_http, hold == Hold::Alone);
@@ -175,6 +171,16 @@ pub async fn assemble(
         tool_folder,
         discovery: Arc::new(discovery),
     })
+}
+
+/// What the operator should know about the names in the configuration.
+async fn list_warnings(config: &Config, hold: Hold, catalogue: &helve_tool::Catalogue) -> Vec<String> {
+    let mut warnings = config.warnings.clone();
+    if hold == Hold::Alone {
+        warnings.extend(check_names(config, catalogue).await);
+    }
+    warnings.extend(idle_names(config, catalogue.registry()));
+    warnings
 }
 
 /// Who is told of questions, with links that this installation knows again.
