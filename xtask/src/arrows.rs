@@ -20,12 +20,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool", &["policy", "guard", "store", "rows"]),
     ("egress", &[]),
     ("process", &[]),
+    ("skill", &[]),
     ("tool-builtin", &["tool", "egress", "process", "postgres-tls"]),
     ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
-    ("agent", &["model", "dialect", "json", "tool", "store", "rows", "guard"]),
+    ("agent", &["model", "dialect", "json", "tool", "store", "rows", "guard", "skill"]),
     ("runtime", &["agent", "model", "tool", "store", "rows", "guard"]),
-    ("server", &["runtime", "tool", "store", "guard", "wire"]),
+    ("server", &["runtime", "tool", "store", "guard", "wire", "skill"]),
 ];
 
 #[cfg(test)]
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
     use crate::step::output;
 
-    /// The binary wires everything, the lab tests everything, only tests know the support crate; xtask knows none of them.
+    /// The binary wires everything, the lab tests everything, only tests and xtask know the support crate.
     const FREE: &[&str] = &["helve", "helve-lab", "helve-test-support", "xtask"];
 
     #[test]

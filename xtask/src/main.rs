@@ -46,8 +46,7 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "openapi" => openapi::openapi(),
         "page" => page::build(),
         "pictures" => pictures::pictures(),
-        // What `test` does around the tests, for those who repeat some of them.
-        "with-postgres" => test::with_postgres(&rest.iter().map(String::as_str).collect::<Vec<_>>()),
+        "with-postgres" => test::repeat_with_postgres(rest),
         _ => bail!(
             "use one of: run, test, bench, fault, fuzz, real-models, openapi, page, pictures, with-postgres"
         ),

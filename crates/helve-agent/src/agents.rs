@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
 use helve_tool::{
-    CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
-    matches_wildcard,
+    CallAccess, Hooks, LOAD_SKILL, Pipeline, Registered, Registry, RegistryError, Rule, Rules, RunSkills,
+    SEARCH_WEB, Toolbox, is_skill_tool, matches_wildcard,
 };
 use helve_types::{
     AgentSubagent, AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId,
@@ -25,6 +25,10 @@ pub use self::check::read_agent;
 use self::check::subagent_rules;
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
+use crate::skills::SkillCatalogue;
+
+/// Stands for all skills in the list of an agent's skills.
+pub const ALL_SKILLS: &str = "*";
 
 /// What an agent is, as the operator wrote it down or as its row says.
 #[derive(Debug, Clone)]
@@ -40,6 +44,8 @@ pub struct AgentSettings {
     pub tools: Option<Vec<String>>,
     /// Tools that it does without, whatever `tools` says.
     pub without_tools: Vec<String>,
+    /// The skills it may load; `*` means all.
+    pub skills: Vec<String>,
     /// The agents that it can give tasks to.
     pub subagents: Vec<AgentSubagent>,
     pub params: ModelParams,
@@ -84,6 +90,7 @@ impl Default for AgentSettings {
             max_steps: 10,
             tools: None,
             without_tools: vec![],
+            skills: vec![ALL_SKILLS.into()],
             subagents: vec![],
             params: ModelParams::default(),
             pre_search: None,
@@ -107,8 +114,8 @@ pub struct Agent {
     /// Under which name its tools hold the guards that it has of its own.
     guards_name: String,
     pub pipeline: Arc<Pipeline>,
-    /// The tools of a run without extras, and the registry's generation they are from.
-    tools: Mutex<Option<(u64, Arc<RunTools>)>>,
+    /// The tools of a run without extras, and the generations of the registry and of the skills that they are from.
+    tools: Mutex<Option<((u64, u64), Arc<RunTools>)>>,
 }
 
 /// The tools of a run, in every form that is needed.
@@ -125,9 +132,16 @@ pub struct RunTools {
 }
 
 impl RunTools {
-    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>, agent: &Agent) -> Self {
+    /// A run has its tools for skills if it has skills, and its skills if it has a tool that loads them.
+    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>, skills: RunSkills, agent: &Agent) -> Self {
         let (pipeline, budget) = (agent.pipeline.clone(), agent.settings.budget);
-        let toolbox = Toolbox::new(tools);
+        let mut tools: Vec<_> = tools.into_iter().collect();
+        let can_load = tools.iter().any(|tool| tool.spec().name == LOAD_SKILL);
+        let skills = if can_load { skills } else { RunSkills::default() };
+        if skills.is_empty() {
+            tools.retain(|tool| tool.spec().client || !is_skill_tool(&tool.spec().name));
+        }
+        let toolbox = Toolbox::new(tools).with_skills(skills);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
         Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline, budget }
@@ -145,7 +159,10 @@ impl RunTools {
     pub fn with_more(self: &Arc<Self>, more: Vec<Arc<Registered>>, agent: &Agent) -> Arc<Self> {
         match more.is_empty() {
             true => self.clone(),
-            false => Arc::new(Self::new(self.toolbox.tools().iter().cloned().chain(more), agent)),
+            false => {
+                let tools = self.toolbox.tools().iter().cloned().chain(more);
+                Arc::new(Self::new(tools, self.toolbox.skills().clone(), agent))
+            }
         }
     }
 
@@ -189,8 +206,13 @@ impl Agent {
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
     /// the model.
-    pub fn tools_for_user(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
-        let generation = registry.generation();
+    pub fn tools_for_user(
+        &self,
+        registry: &Registry,
+        skills: &SkillCatalogue,
+        user: &UserId,
+    ) -> Arc<RunTools> {
+        let generation = (registry.generation(), skills.generation());
         let mut cached = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((from, tools)) = &*cached
             && *from == generation
@@ -200,7 +222,8 @@ impl Agent {
         let all = registry.list();
         let usable = |tool: &Arc<Registered>| tool.is_usable() && self.has(tool.spec(), user);
         let usable = all.iter().filter(|tool| usable(tool));
-        let tools = Arc::new(RunTools::new(usable.filter_map(|tool| self.link(tool, true)), self));
+        let usable = usable.filter_map(|tool| self.link(tool, true));
+        let tools = Arc::new(RunTools::new(usable, skills.select(&self.settings.skills), self));
         // Rules about single users make tools of single users.
         if !self.pipeline.rules().mention_users() {
             *cached = Some((generation, tools.clone()));
@@ -256,7 +279,9 @@ impl Agent {
     /// Whether it has the tool at all, and may ever call it for this user.
     fn has(&self, spec: &ToolSpec, user: &UserId) -> bool {
         let settings = &self.settings;
-        let listed = settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
+        // Who has skills has the tools that load them.
+        let is_for_skills = is_skill_tool(&spec.name) && !settings.skills.is_empty();
+        let listed = is_for_skills || settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
         listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)
     }
 

@@ -12,6 +12,7 @@ use crate::budget::{Account, BudgetOwner};
 use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
 use crate::settings::RuntimeSettings;
+use crate::skills::SkillCatalogue;
 use crate::subagents::{SubagentHost, concerns_parent};
 
 /// The store, the world, the tools and the agents of a process, with what the operator decided about them.
@@ -20,6 +21,7 @@ pub struct Environment {
     pub world: World,
     pub catalogue: Arc<Catalogue>,
     pub agents: AgentCatalogue,
+    pub skills: SkillCatalogue,
     pub settings: RuntimeSettings,
     pub feeds: Feeds,
     pub run_counters: RunCounters,
@@ -41,11 +43,13 @@ impl Environment {
             catalogue.store().clone(),
             catalogue.world().clone(),
         );
+        let skills = SkillCatalogue::new(catalogue.store().clone(), catalogue.world().clone());
         Self {
             store: catalogue.store().clone(),
             world: catalogue.world().clone(),
             catalogue,
             agents,
+            skills,
             settings,
             feeds: Feeds::default(),
             run_counters: RunCounters::default(),

@@ -23,12 +23,13 @@ mod metrics;
 mod probe;
 mod run;
 mod settings;
+mod skills;
 mod step;
 mod subagents;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
+    ALL_SKILLS, Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
     VersionPair, agent_differences, read_agent,
 };
@@ -55,5 +56,9 @@ pub use run::{
     CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
 };
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
+pub use skills::{
+    ComparedSkill, ListedSkill, SkillCatalogue, SkillCatalogueError, SkillFolder, SkillOffer, SkillRow,
+    SkillRowKind, SkillVersionPair, skills_prompt,
+};
 pub use subagents::{OpenSubagentError, SubagentHost, SubagentLimits, SubagentTask, show_progress};
 pub use transcript::{Reader, transcript};

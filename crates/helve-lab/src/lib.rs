@@ -4,11 +4,12 @@
 //! `mock` answers as its requests say; `ledger` remembers what was done to the world; `tools` do it, through the
 //! real pipeline. `server` is the real server with these tools and fail points. `drive` starts it, lets `client`s at it,
 //! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `power` cuts the power
-//! instead, and `disk` gives it a disk that is full or broken. `mutants` are seeded bugs that prove the checker can
+//! instead, and `disk` gives it a disk that is full or broken, and `database` a PostgreSQL that dies. `mutants` are seeded bugs that prove the checker can
 //! find something. `streams` cuts readers off at every byte, and counts what they miss.
 
 pub mod check;
 mod client;
+pub mod database;
 pub mod disk;
 pub mod drive;
 pub mod footprint;

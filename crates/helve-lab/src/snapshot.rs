@@ -1,17 +1,20 @@
-//! What is on disk: a copy of the database file and its log, read by nothing of the product's.
+//! What is on disk, read by nothing of the product's.
 //!
-//! The copy is made while no server runs, so that looking changes nothing that the next start will find. Rows are
-//! read with plain SQL on purpose: a checker that asks the store believes the store.
+//! `file` reads a copy of the database file and its log, and `database` a PostgreSQL. Rows are read with plain SQL on
+//! purpose: a checker that asks the store believes the store.
+
+mod database;
+mod file;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Context;
-use helve_types::{CallId, CallState, EventBody, Message, RunId, RunSetup, RunState, Timestamp};
-use rusqlite::types::FromSql;
-use rusqlite::{Connection, Row};
+use helve_types::{CallId, CallState, EventBody, Message, RunId, RunSetup, RunState};
 use uuid::Uuid;
+
+pub(crate) use self::database::read_database;
+pub(crate) use self::file::count_in_file;
 
 #[derive(Debug, Default)]
 pub struct Snapshot {
@@ -22,7 +25,7 @@ pub struct Snapshot {
     pub keys: Vec<Key>,
     /// The messages of each conversation, in order.
     pub messages: BTreeMap<Uuid, Vec<Message>>,
-    /// What SQLite says about the file: `ok`.
+    /// What the database says about its files: `ok`.
     pub integrity: String,
 }
 
@@ -66,90 +69,50 @@ pub struct Key {
     pub run: RunId,
 }
 
+/// The columns of a run.
+struct RunColumns {
+    id: Uuid,
+    state: String,
+    ended: bool,
+    conversation: Option<Uuid>,
+    history: i64,
+    setup: String,
+    user: String,
+}
+
 impl Snapshot {
-    /// Copies the database from the data directory to `scratch` and reads the copy.
-    pub fn read_copy(data: &Path, scratch: &Path) -> anyhow::Result<Self> {
-        let source = data.join("helve.db");
-        if !source.exists() {
-            // Killed before it made one.
-            return Ok(Self { integrity: "ok".into(), ..Self::default() });
-        }
-        std::fs::create_dir_all(scratch)?;
-        let copy = scratch.join("copy.db");
-        for ending in ["", "-wal"] {
-            let (from, to) = (append_ending(&source, ending), append_ending(&copy, ending));
-            _ = std::fs::remove_file(&to);
-            if from.exists() {
-                std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
-            }
-        }
-        _ = std::fs::remove_file(append_ending(&copy, "-shm"));
-        Self::read(&Connection::open(&copy)?)
+    fn add_run(&mut self, columns: RunColumns) -> anyhow::Result<()> {
+        let run = Run {
+            state: RunState::parse(&columns.state).context("a state that does not exist")?,
+            ended: columns.ended,
+            conversation: columns.conversation,
+            history: usize::try_from(columns.history)?,
+            setup: serde_json::from_str(&columns.setup)?,
+            user: columns.user,
+            log: vec![],
+        };
+        self.runs.insert(RunId(columns.id), run);
+        Ok(())
     }
 
-    fn read(db: &Connection) -> anyhow::Result<Self> {
-        let integrity = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        let tables: i64 =
-            db.query_row("SELECT count(*) FROM sqlite_master WHERE name = 'runs'", [], |row| row.get(0))?;
-        let mut snapshot = Self { integrity, ..Self::default() };
-        if tables == 0 {
-            return Ok(snapshot);
-        }
-        let runs = "SELECT runs.id, state, ended_at, conversation, history, body, user
-            FROM runs JOIN setups ON setups.id = setup_id";
-        each(db, runs, |row| {
-            let run = Run {
-                state: RunState::parse(&get_column::<String>(row, 1)?)
-                    .context("a state that does not exist")?,
-                ended: get_column::<Option<i64>>(row, 2)?.is_some(),
-                conversation: get_column::<Option<Vec<u8>>>(row, 3)?
-                    .map(|id| Uuid::from_slice(&id))
-                    .transpose()?,
-                history: usize::try_from(get_column::<i64>(row, 4)?)?,
-                setup: serde_json::from_str(&get_column::<String>(row, 5)?)?,
-                user: get_column(row, 6)?,
-                log: vec![],
-            };
-            snapshot.runs.insert(RunId(id(row, 0)?), run);
-            Ok(())
-        })?;
-        each(db, "SELECT run, seq, kind, body FROM run_events ORDER BY run, seq", |row| {
-            let (run, json) = (RunId(id(row, 0)?), get_column::<String>(row, 3)?);
-            let body = serde_json::from_str(&json).with_context(|| format!("an event of run {run}"))?;
-            let event = Event {
-                seq: u64::try_from(get_column::<i64>(row, 1)?)?,
-                kind: get_column(row, 2)?,
-                json,
-                body,
-            };
-            let known = snapshot.runs.get_mut(&run).with_context(|| format!("events without run {run}"))?;
-            known.log.push(event);
-            Ok(())
-        })?;
-        each(db, "SELECT id, tool, state, attempt FROM tool_calls", |row| {
-            let call = CallId::from_str(&get_column::<String>(row, 0)?)?;
-            let state =
-                CallState::parse(&get_column::<String>(row, 2)?).context("a call's state is not known")?;
-            let attempt = u64::try_from(get_column::<i64>(row, 3)?)?;
-            snapshot.calls.insert(call, StoredCall { tool: get_column(row, 1)?, state, attempt });
-            Ok(())
-        })?;
-        each(db, "SELECT id, state, answer FROM approvals", |row| {
-            snapshot
-                .approvals
-                .insert(id(row, 0)?, Approval { state: get_column(row, 1)?, answer: get_column(row, 2)? });
-            Ok(())
-        })?;
-        each(db, "SELECT key, run FROM idempotency_keys", |row| {
-            snapshot.keys.push(Key { key: get_column(row, 0)?, run: RunId(id(row, 1)?) });
-            Ok(())
-        })?;
-        each(db, "SELECT conversation, body FROM messages ORDER BY conversation, ordinal", |row| {
-            let message = serde_json::from_str(&get_column::<String>(row, 1)?)?;
-            snapshot.messages.entry(id(row, 0)?).or_default().push(message);
-            Ok(())
-        })?;
-        Ok(snapshot)
+    fn add_event(&mut self, run: Uuid, seq: i64, kind: String, json: String) -> anyhow::Result<()> {
+        let run = RunId(run);
+        let body = serde_json::from_str(&json).with_context(|| format!("an event of run {run}"))?;
+        let event = Event { seq: u64::try_from(seq)?, kind, json, body };
+        self.runs.get_mut(&run).with_context(|| format!("events without run {run}"))?.log.push(event);
+        Ok(())
+    }
+
+    fn add_call(&mut self, id: &str, tool: String, state: &str, attempt: i64) -> anyhow::Result<()> {
+        let state = CallState::parse(state).context("a call's state is not known")?;
+        let call = StoredCall { tool, state, attempt: u64::try_from(attempt)? };
+        self.calls.insert(CallId::from_str(id)?, call);
+        Ok(())
+    }
+
+    fn add_message(&mut self, conversation: Uuid, json: &str) -> anyhow::Result<()> {
+        self.messages.entry(conversation).or_default().push(serde_json::from_str(json)?);
+        Ok(())
     }
 
     /// The conversation before the run.
@@ -159,49 +122,16 @@ impl Snapshot {
     }
 }
 
-/// How many runs a live database says are under way. For waiting, not for judging.
-pub(crate) fn runs_under_way(data: &Path) -> anyhow::Result<u64> {
-    count(data, "SELECT count(*) FROM runs WHERE state = 'running'")
+/// `user` is the column that names the user: the word is reserved in PostgreSQL.
+fn select_runs(user: &str) -> String {
+    format!(
+        "SELECT runs.id, state, ended_at, conversation, history, body, {user}
+         FROM runs JOIN setups ON setups.id = setup_id"
+    )
 }
 
-/// How many questions wait for an answer that were asked before this moment. For waiting, not for judging.
-pub(crate) fn open_questions(data: &Path, before: Timestamp) -> anyhow::Result<u64> {
-    let asked = format!("SELECT count(*) FROM approvals WHERE state = 'pending' AND asked_at < {}", before.0);
-    count(data, &asked)
-}
-
-fn count(data: &Path, sql: &str) -> anyhow::Result<u64> {
-    use rusqlite::OpenFlags;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(data.join("helve.db"), flags)?;
-    db.busy_timeout(std::time::Duration::from_secs(2))?;
-    let count: i64 = db.query_row(sql, [], |row| row.get(0))?;
-    Ok(u64::try_from(count)?)
-}
-
-fn append_ending(path: &Path, ending: &str) -> std::path::PathBuf {
-    let mut whole = path.as_os_str().to_owned();
-    whole.push(ending);
-    whole.into()
-}
-
-fn each(
-    db: &Connection,
-    sql: &str,
-    mut take: impl FnMut(&Row<'_>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        take(row)?;
-    }
-    Ok(())
-}
-
-fn get_column<T: FromSql>(row: &Row<'_>, at: usize) -> anyhow::Result<T> {
-    Ok(row.get(at)?)
-}
-
-fn id(row: &Row<'_>, at: usize) -> anyhow::Result<Uuid> {
-    Ok(Uuid::from_slice(&get_column::<Vec<u8>>(row, at)?)?)
-}
+const EVENTS: &str = "SELECT run, seq, kind, body FROM run_events ORDER BY run, seq";
+const CALLS: &str = "SELECT id, tool, state, attempt FROM tool_calls";
+const APPROVALS: &str = "SELECT id, state, answer FROM approvals";
+const KEYS: &str = "SELECT key, run FROM idempotency_keys";
+const MESSAGES: &str = "SELECT conversation, body FROM messages ORDER BY conversation, ordinal";

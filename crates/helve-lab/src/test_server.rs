@@ -22,8 +22,14 @@ pub enum Calling {
     InText,
 }
 
-/// The configuration file of a server with its data in `data` and its model at `base_url`.
-pub fn server_configuration(data: &Path, base_url: &str, calling: Calling) -> String {
+/// The configuration file of a server with its data in `data`, or on a database server, and its model at `base_url`.
+pub fn server_configuration(
+    data: &Path,
+    database_url: Option<&str>,
+    base_url: &str,
+    calling: Calling,
+) -> String {
+    let database = database_url.map(|url| format!("database_url = \"{url}\"\n")).unwrap_or_default();
     let tools = match calling {
         Calling::Native => "native",
         Calling::InText => "prompt:hermes",
@@ -39,7 +45,7 @@ pub fn server_configuration(data: &Path, base_url: &str, calling: Calling) -> St
     };
     format!(
         "default_model = \"mock\"\n\n\
-         [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\n\n{}{}\
+         [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\n{database}log = \"warn\"\n\n{}{}\
          [[agents]]\nname = \"{THRIFTY}\"\ntools = [{names}]\n\
          budget = {{ tokens = {TOKENS_MAX}, calls = {CALLS_MAX}, ask_at = 0.6 }}\n\n\
          [limits]\nstreams_per_user_max = 2000\nruns_per_user_max = 200\n\n\

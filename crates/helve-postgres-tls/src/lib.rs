@@ -1,25 +1,71 @@
-//! TLS for connections to databases, with the system's certificates: what `sslmode=require` asks for, and checked.
+//! Addresses of databases, and TLS for connections to them: with the system's certificates or those of a file, and always
+//! checked in full.
+
+mod address;
 
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::ConfigVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as Tls;
 
+pub use self::address::{PostgresAddress, TrustedRoots};
+
 #[derive(Clone)]
 pub struct Rustls(Arc<ClientConfig>);
 
 impl Rustls {
-    pub fn new() -> Result<Self, rustls::Error> {
-        Ok(Self(Arc::new(ClientConfig::with_platform_verifier()?)))
+    /// The error says what is wrong with the certificates that are to be trusted.
+    pub fn new(roots: &TrustedRoots) -> Result<Self, String> {
+        let config = match roots {
+            TrustedRoots::System => {
+                ClientConfig::with_platform_verifier().map_err(|error| error.to_string())?
+            }
+            TrustedRoots::File(path) => {
+                ClientConfig::builder().with_root_certificates(read_roots(path)?).with_no_client_auth()
+            }
+        };
+        Ok(Self(Arc::new(config)))
     }
+}
+
+fn read_roots(path: &Path) -> Result<RootCertStore, String> {
+    let unreadable =
+        |why: String| format!("the file of `sslrootcert` cannot be used: {}: {why}", path.display());
+    let mut roots = RootCertStore::empty();
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
+    for certificate in found {
+        let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
+        roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(unreadable("it holds no certificate".into())) } else { Ok(roots) }
+}
+
+/// What an operator can do about a handshake that failed.
+fn explain(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    let hint = match cause {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "its issuer is not trusted here; name the file of its authority with `sslrootcert=/path/ca.pem`"
+        }
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => "use a name of the host that it is for",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "it must be renewed",
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("the server's certificate is refused: {error}; {hint}"))
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Rustls {
@@ -45,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Hands
 
     fn connect(self, stream: S) -> Self::Future {
         let connecting = TlsConnector::from(self.config).connect(self.name, stream);
-        Box::pin(async move { Ok(Stream(Box::new(connecting.await?))) })
+        Box::pin(async move { Ok(Stream(Box::new(connecting.await.map_err(explain)?))) })
     }
 }
 

@@ -221,6 +221,7 @@ fn direct_call_setup(agent: &str) -> RunSetup {
         max_steps: 1,
         tool_choice: ToolChoice::None,
         tools: vec![],
+        skills: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
         variant: None,

@@ -21,16 +21,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use helve_agent::{
-    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentDraftRow, AgentError, AgentImport,
-    AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, BudgetOwner, Budgets,
-    ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower,
-    Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin,
-    PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings,
-    ShareSettings, Step, SubagentLimits, Tools, VersionPair, agent_differences, read_agent, transcript,
+    ALL_SKILLS, Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentDraftRow, AgentError,
+    AgentImport, AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, BudgetOwner,
+    Budgets, ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedSkill,
+    ComparedVersion, Follower, Frame, Limits, ListedAgent, ListedSkill, Model, ModelCounters, ModelMetrics,
+    ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run,
+    RunCounters, RunMetrics, RuntimeSettings, ShareSettings, SkillCatalogue, SkillCatalogueError,
+    SkillFolder, SkillRow, SkillVersionPair, Step, SubagentLimits, Tools, VersionPair, agent_differences,
+    read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
-pub use helve_rows::BatchOutcome;
+pub use helve_rows::{BatchOutcome, OfferOutcome};
 use helve_store::{Disk, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Registry};
 use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, ToolSpec, UserId, World};
@@ -109,6 +111,11 @@ impl Runtime {
     /// The agents of the configuration, and those that are rows.
     pub fn agents(&self) -> &AgentCatalogue {
         &self.shared.env().agents
+    }
+
+    /// The skills that agents can have.
+    pub fn skills(&self) -> &SkillCatalogue {
+        &self.shared.env().skills
     }
 
     /// The prompt profile that is meant where none is named.

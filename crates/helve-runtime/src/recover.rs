@@ -352,7 +352,9 @@ impl Shared {
                 ..resumed_and_restarted_facts(run.clone(), 0, now)
             },
             // The caller of a direct call is gone with its driver.
-            ResumeReason::Command if is_direct_call => {
+            // Its driver ended with what it was showing, and a command came before recovery did. The caller of a direct
+            // call is gone with its driver.
+            ResumeReason::Command if is_direct_call || record.state == RunState::Running => {
                 resumed_and_restarted_facts(run.clone(), record.resumes.max(1), now)
             }
             ResumeReason::Command => NewFacts::default(),
@@ -448,7 +450,8 @@ impl Shared {
         tools.extend(
             agent.build_client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok),
         );
-        Ok(RunTools::new(tools, agent))
+        let skills = self.env().skills.load_pinned(&setup.skills).await?;
+        Ok(RunTools::new(tools, skills, agent))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use helve_agent::{
     Agent, AgentError, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
+    skills_prompt,
 };
 use helve_guard::AdmissionPermit;
 use helve_model::fleet::prompt_mode::{find_profile, join_prompts};
@@ -301,10 +302,11 @@ impl Runtime {
                 None => settings.fallback_models.clone(),
             },
             model_is_chosen: request.model.is_some(),
-            system: join_prompts(&settings.system, request.system.as_deref().unwrap_or_default()),
+            system: build_system_prompt(settings, tools, request.system.as_deref()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
             tools: tools.pinned_tools(),
+            skills: tools.toolbox.skills().to_pinned(),
             client_tools: request.client_tools,
             params: request.params,
             variant,
@@ -411,7 +413,8 @@ impl Runtime {
         request: &StartRequest,
     ) -> Result<Arc<RunTools>, StartError> {
         let subagents = self.agents().subagent_tools(agent, &request.user);
-        let plain = agent.tools_for_user(self.registry(), &request.user).with_more(subagents, agent);
+        let plain =
+            agent.tools_for_user(self.registry(), self.skills(), &request.user).with_more(subagents, agent);
         if request.client_tools.is_empty() && request.without_tools.is_empty() {
             return Ok(plain);
         }
@@ -420,8 +423,16 @@ impl Runtime {
         for tool in agent.build_client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }
-        Ok(Arc::new(RunTools::new(tools, agent)))
+        Ok(Arc::new(RunTools::new(tools, plain.toolbox.skills().clone(), agent)))
     }
+}
+
+/// The agent's own prompt, then its skills, then what the request adds: what changes most is last, so that prompt caches
+/// hit.
+fn build_system_prompt(agent: &AgentSettings, tools: &RunTools, added: Option<&str>) -> String {
+    // The language of one message would change the prompt from run to run.
+    let skills = skills_prompt(tools.toolbox.skills(), agent.spoken_language().unwrap_or_default());
+    join_prompts(&join_prompts(&agent.system, &skills), added.unwrap_or_default())
 }
 
 /// A tool that must be called has to be there.

@@ -21,5 +21,6 @@ pub(crate) mod models;
 pub(crate) mod monitoring;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
+pub(crate) mod skills;
 pub(crate) mod tools;
 mod versions;

@@ -292,7 +292,11 @@ async fn read_json<T: DeserializeOwned + JsonSchema + 'static>(
 }
 
 /// The bytes of a body, as many and as soon as they may be.
-async fn read_body(request: Request, app: &App, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
+pub(crate) async fn read_body(
+    request: Request,
+    app: &App,
+    bytes_max: usize,
+) -> Result<bytes::Bytes, Problem> {
     let body = Limited::new(request.into_body(), bytes_max).collect();
     match tokio::time::timeout(app.limits.body_time, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -357,7 +361,7 @@ fn is_json_lines(kind: &str) -> bool {
     media_type(kind).strip_prefix("application/").is_some_and(|name| names.contains(&name))
 }
 
-fn is_json(kind: &str) -> bool {
+pub(crate) fn is_json(kind: &str) -> bool {
     let kind = media_type(kind);
     kind == "application/json" || kind.ends_with("+json")
 }

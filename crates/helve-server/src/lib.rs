@@ -80,6 +80,7 @@ fn build_routes(app: App) -> (Router<App>, Value) {
         api::doctor::routes,
         api::executions::routes,
         api::agents::routes,
+        api::skills::routes,
         api::models::routes,
         api::model_probe::routes,
         api::monitoring::routes,

@@ -127,6 +127,10 @@ impl Routes {
                 described["requestBody"]["content"]["application/json"]["example"] = example.clone();
             }
         }
+        for media_type in operation.body_types {
+            let bytes = json!({"schema": {"type": "string", "format": "binary"}});
+            described["requestBody"]["content"][media_type] = bytes;
+        }
         if operation.is_foreign {
             described["x-helve-foreign"] = json!(true);
         }

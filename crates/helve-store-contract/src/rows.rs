@@ -3,7 +3,9 @@
 use helve_types::{Timestamp, World};
 
 use super::{Subject, ok};
-use helve_store::{AuditEntry, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, StoreError};
+use helve_store::{
+    AuditEntry, DefinitionFile, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, StoreError,
+};
 
 const GREETING: RowKind = RowKind::new("greeting");
 /// Another kind, whose rows may have the same names.
@@ -228,4 +230,16 @@ pub async fn a_grant_is_there_until_it_or_its_row_is_deleted(store: Subject) {
     assert_eq!(delete().await, Err(StoreError::NotFound("grant")));
     ok(store.delete_row(GREETING, "hello".into(), None, line("greeting.deleted")).await);
     assert_eq!(ok(store.grants(GREETING).await), []);
+}
+
+pub async fn a_file_that_a_definition_names_is_kept_once_under_its_hash(store: Subject) {
+    let missing = Err(StoreError::NotFound("file of a definition"));
+    assert_eq!(store.definition_file("h1".into()).await, missing);
+    let file = |hash: &str, bytes: &[u8]| DefinitionFile { hash: hash.into(), bytes: bytes.into() };
+    ok(store.save_definition_files(vec![]).await);
+    for _ in 0..2 {
+        ok(store.save_definition_files(vec![file("h1", b"a\0\xff"), file("h2", b"")]).await);
+    }
+    assert_eq!(&*ok(store.definition_file("h1".into()).await), b"a\0\xff");
+    assert_eq!(&*ok(store.definition_file("h2".into()).await), b"");
 }

@@ -87,6 +87,11 @@ pub(crate) const SQLITE: &[Migration] = &[
         sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
     },
     Migration { number: 23, name: "subagents", sql: include_str!("../migrations/sqlite/0023_subagents.sql") },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../migrations/sqlite/0024_definition_files.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -47,7 +47,7 @@ pub use records::{
     FullOutput, IdempotencyKey, NewFacts, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
     RunRecord, RunWriter, Scope, Share, Token, TokenRights, Urgency,
 };
-pub use rows::{OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows};
+pub use rows::{DefinitionFile, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows};
 pub use store::{Store, StoreFuture};
 pub use user_store::UserStore;
 pub use views::{EXPIRED_MAX, SENDS_KEPT_MS, Views};

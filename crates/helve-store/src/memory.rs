@@ -18,7 +18,7 @@ mod views;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Timestamp, Used, UserId};
 
@@ -63,6 +63,7 @@ struct MemoryTables {
     audit: MemoryAudit,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
+    definition_files: BTreeMap<String, Arc<[u8]>>,
     rows: BTreeMap<RowKind, MemoryRowTable>,
 }
 

@@ -2,6 +2,9 @@
 //!
 //! A kind of definition is a name: a new one needs no method and no table. What is in a body, only its kind knows.
 
+use std::fmt;
+use std::sync::Arc;
+
 use helve_types::{ModelProfile, RowId, Timestamp};
 
 use crate::{AuditEntry, StoreFuture};
@@ -64,6 +67,20 @@ pub struct RowGrant {
     pub grant: String,
     pub by: String,
     pub at: Timestamp,
+}
+
+/// A file that definitions name, such as one of a skill. Its hash is made from its bytes, so the same bytes are kept once;
+/// it stays as the versions of definitions do.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DefinitionFile {
+    pub hash: String,
+    pub bytes: Arc<[u8]>,
+}
+
+impl fmt::Debug for DefinitionFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DefinitionFile({}, {} bytes)", self.hash, self.bytes.len())
+    }
 }
 
 /// What becomes of the offer about a row when its next version is saved.
@@ -151,6 +168,12 @@ pub trait Rows: Send + Sync + 'static {
 
     /// Grows with every change of a row, an offer, a grant or a switch of this kind, in any process.
     fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64>;
+
+    /// Keeps files before the definition that names them is saved. Those that are there already stay.
+    fn save_definition_files(&self, files: Vec<DefinitionFile>) -> StoreFuture<'_, ()>;
+
+    /// The bytes of a file that a definition names.
+    fn definition_file(&self, hash: String) -> StoreFuture<'_, Arc<[u8]>>;
 
     /// Keeps what a model was found to do, in place of what was known of the model with that name.
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()>;

@@ -1,11 +1,15 @@
-//! What the tests of several crates share: how a test says that it cannot run here.
+//! What the tests of several crates share: how a test says that it cannot run here, and a PostgreSQL of a test's own.
 //!
 //! A test that needs something which this machine does not have (PostgreSQL, the corpus, a network namespace) calls
 //! [`skip_test`] and returns. `make test` prints all of these at its end. With `CI` set the test fails instead, so that
 //! nothing is left out there.
 
+mod postgres;
+
 use std::fs::OpenOptions;
 use std::io::Write;
+
+pub use postgres::{PostgresServer, Shutdown, find_postgres_programs};
 
 /// Names the file in which `make test` collects the tests that were skipped, one per line.
 const LIST: &str = "HELVE_SKIPPED_TESTS";

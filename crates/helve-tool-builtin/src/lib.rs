@@ -10,9 +10,11 @@ mod create_plan;
 mod get_plan;
 mod image_gen;
 mod list_plans;
+mod load_skill;
 mod plans;
 mod query_database;
 mod read_output;
+mod read_skill_file;
 mod save_note;
 mod search_web;
 #[cfg(test)]
@@ -87,6 +89,8 @@ pub fn builtin_tools(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         get_plan::tool(),
         list_plans::tool(),
         ask_user::tool(),
+        load_skill::tool(),
+        read_skill_file::tool(),
     ];
     tools.extend(query_database::tool(&settings.databases, &settings.query_worker));
     tools.extend(image_gen::tool(settings));

@@ -127,7 +127,7 @@ impl QueryDatabase {
             DatabaseRequest::Describe => {
                 let tables = match &database.kind {
                     DatabaseKind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
-                    DatabaseKind::Postgres(config) => postgres::describe(database, config).await?,
+                    DatabaseKind::Postgres(address) => postgres::describe(database, address).await?,
                 };
                 Ok(describe_tables(database, &tables))
             }
@@ -136,8 +136,8 @@ impl QueryDatabase {
                     DatabaseKind::Sqlite(path) => {
                         sqlite::run_query(&self.worker, database, path, question).await?
                     }
-                    DatabaseKind::Postgres(config) => {
-                        postgres::run_query(database, config, &question).await?
+                    DatabaseKind::Postgres(address) => {
+                        postgres::run_query(database, address, &question).await?
                     }
                 };
                 Ok(table.into_output(&database.name))
@@ -191,7 +191,7 @@ fn build_request(arguments: Arguments) -> Result<DatabaseRequest, String> {
 pub async fn describe_database(database: &Database, worker: &QueryWorker) -> Result<Vec<String>, String> {
     let found = match &database.kind {
         DatabaseKind::Sqlite(path) => sqlite::describe(worker, database, path).await.map(|_| vec![]),
-        DatabaseKind::Postgres(config) => postgres::list_dangerous_rights(database, config).await,
+        DatabaseKind::Postgres(address) => postgres::list_dangerous_rights(database, address).await,
     };
     found.map_err(|error| error.to_string())
 }

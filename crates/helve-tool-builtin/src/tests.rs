@@ -68,6 +68,8 @@ fn the_tools_are_these() {
         ("get_plan", Effect::Read),
         ("list_plans", Effect::Read),
         ("ask_user", Effect::Read),
+        ("load_skill", Effect::Read),
+        ("read_skill_file", Effect::Read),
     ];
     assert_eq!(names, expected);
 }
@@ -424,6 +426,49 @@ fn the_schemas_are_small_and_have_no_references() {
             "question"
           ],
           "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "name": {
+              "description": "The name of the skill, as the list of skills has it.",
+              "maxLength": 64,
+              "minLength": 1,
+              "type": "string"
+            }
+          },
+          "required": [
+            "name"
+          ],
+          "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "offset": {
+              "description": "The byte to begin at; 0 if left out.",
+              "format": "uint64",
+              "minimum": 0,
+              "type": "integer"
+            },
+            "path": {
+              "description": "The path of the file in the skill, such as `references/forms.md`.",
+              "maxLength": 200,
+              "minLength": 1,
+              "type": "string"
+            },
+            "skill": {
+              "description": "The name of the skill.",
+              "maxLength": 64,
+              "minLength": 1,
+              "type": "string"
+            }
+          },
+          "required": [
+            "skill",
+            "path"
+          ],
+          "type": "object"
         }"#]].assert_eq(&schemas.join("\n"));
 }
 
@@ -450,9 +495,10 @@ async fn every_example_fits_its_schema() {
             let outcome = execute(&settings, &spec.name, &example.arguments).await;
             match (spec.name.as_str(), outcome) {
                 ("save_note" | "image_gen" | "ask_user", Outcome::Asked(_)) => {}
-                // What they need is not there: a key, an output, a plan, a file.
+                // What they need is not there: a key, an output, a plan, a file, a skill.
                 (
-                    "search_web" | "read_output" | "update_plan" | "get_plan" | "query_database",
+                    "search_web" | "read_output" | "update_plan" | "get_plan" | "query_database"
+                    | "load_skill" | "read_skill_file",
                     Outcome::Failed(failure),
                 ) => assert_eq!(failure.kind, FailureKind::Failed),
                 ("list_plans", Outcome::Finished(_)) => {}

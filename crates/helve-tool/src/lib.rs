@@ -29,6 +29,7 @@ mod registry;
 mod repair;
 mod result_document;
 mod schema;
+mod skills;
 mod subagent;
 mod tool;
 mod toolbox;
@@ -76,6 +77,8 @@ pub use schema::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
     check_schema, check_schema_within, pattern_units,
 };
+pub use skills::{LOAD_SKILL, READ_SKILL_FILE, RunSkills, Skill, is_skill_tool};
+
 /// The tool that searches the web, with any provider.
 pub const SEARCH_WEB: &str = "search_web";
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use helve_types::{Failure, FailureKind, Notice, Stage, ToolSpec};
 
-use crate::Registered;
 use crate::repair::{find_by_loose_name, looks_alike};
+use crate::{Registered, RunSkills};
 
 /// What a run may use; nothing else exists for it.
 #[derive(Default)]
 pub struct Toolbox {
     tools: Vec<Arc<Registered>>,
+    skills: RunSkills,
     /// For direct calls: names are exact, and a tool that the operator has not agreed to is not called.
     fresh: bool,
 }
@@ -35,6 +36,17 @@ impl Toolbox {
     #[must_use]
     pub fn with_exact_names(self) -> Self {
         Self { fresh: true, ..self }
+    }
+
+    /// With what its tools for skills read.
+    #[must_use]
+    pub fn with_skills(self, skills: RunSkills) -> Self {
+        Self { skills, ..self }
+    }
+
+    /// The skills that the run may load.
+    pub fn skills(&self) -> &RunSkills {
+        &self.skills
     }
 
     pub fn specs(&self) -> impl ExactSizeIterator<Item = &Arc<ToolSpec>> + Clone {

@@ -3,6 +3,7 @@
 //! A definition holds no secret: it names one, and the operator's configuration says what that is and who may get it.
 
 mod agent;
+mod skill;
 mod subagent;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub use self::agent::{
     AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, AgentToolCache, AgentToolConfig,
     AgentToolLink, PermissionAction,
 };
+pub use self::skill::{SkillDefinition, SkillFile, SkillSource};
 pub use self::subagent::{AgentSubagent, SubagentConfig, subagent_tool_name};
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 

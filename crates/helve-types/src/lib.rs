@@ -46,8 +46,8 @@ pub use compaction::{Compaction, Summary};
 pub use definition::{
     AgentBudget, AgentDefinition, AgentPermission, AgentSubagent, AgentTexts, AgentTool, AgentToolCache,
     AgentToolConfig, AgentToolLink, Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField,
-    CallerTerms, Endpoint, Fallback, KeyPlace, Method, PermissionAction, RateLimit, SubagentConfig,
-    ToolDefinition, ToolKind, Transform, subagent_tool_name,
+    CallerTerms, Endpoint, Fallback, KeyPlace, Method, PermissionAction, RateLimit, SkillDefinition,
+    SkillFile, SkillSource, SubagentConfig, ToolDefinition, ToolKind, Transform, subagent_tool_name,
 };
 pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, StopReason, Usage};
 pub use fingerprint::Fingerprint;
@@ -64,7 +64,8 @@ pub use profile::{Answered, Finding, ModelProfile};
 pub use question::{About, ApprovalKind, AskedCall, Question};
 pub use reply_form::{FormField, FormOption, ReplyForm, TextFormat, UserQuestion};
 pub use run::{
-    ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
+    ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedSkill, PinnedTool, RunInput, RunSetup,
+    RunState, ToolChoice,
 };
 pub use seal::Seal;
 pub use selection::Selection;

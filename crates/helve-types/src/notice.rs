@@ -213,6 +213,9 @@ notices! {
     plans_full();
     output_not_kept();
     output_not_readable();
+    no_such_skill(skill: &str);
+    no_such_skill_file(skill: &str, path: &str);
+    skill_file_no_text(path: &str);
     http_status(host: &str, status: u64);
     http_answer_too_large();
     http_answer_unusable();
@@ -238,6 +241,8 @@ notices! {
     rows_read(database: &str, count: u64);
     tables_listed(database: &str, count: u64);
     plans_listed(count: u64);
+    skill_loaded(skill: &str);
+    skill_file_read(skill: &str, path: &str);
     answered_by_person();
     output_withheld();
 

@@ -144,6 +144,9 @@ pub struct RunSetup {
     /// The server's tools that this run may use, each at the version it had at the start.
     #[serde(default)]
     pub tools: Vec<PinnedTool>,
+    /// The skills that this run may load, each at the version it had at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<PinnedSkill>,
     /// Tools that the client declared and will run itself.
     #[serde(default)]
     pub client_tools: Vec<ToolSpec>,
@@ -195,6 +198,16 @@ fn default_true() -> bool {
 pub struct PinnedTool {
     pub name: String,
     pub version: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedSkill {
+    pub name: String,
+    /// The hash of its definition.
+    pub version: String,
+    /// Nobody has agreed to it: what the model reads of it is not trusted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
 }
 
 /// Where a run's history comes from.

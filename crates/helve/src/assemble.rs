@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicU64;
 use anyhow::Context;
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model_http::HttpModel;
-use helve_runtime::{Runtime, RuntimeSettings};
+use helve_runtime::{Runtime, RuntimeSettings, SkillFolder};
 use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, Syncs};
-use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
+use helve_tool::{Action, CallAccess, Catalogue, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin_tools};
 use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
@@ -86,6 +86,7 @@ pub struct Assembly {
     /// The process that holds the data directory measures its disk from time to time.
     pub watch: Arc<DiskWatch>,
     pub tool_folder: Arc<ToolFolder>,
+    pub skill_folder: Arc<SkillFolder>,
     pub(crate) discovery: Arc<ModelDiscovery>,
 }
 
@@ -125,8 +126,7 @@ pub async fn assemble(
     let registry = Arc::new(tools(config, &ways, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
-    let tool_folder = Arc::new(tool_folder(config, hold));
-    tool_folder.sync(&catalogue).await;
+    let tool_folder = read_tool_folder(config, hold, &catalogue).await;
     let warnings = list_warnings(config, hold, &catalogue).await;
     let maker = ModelMaker::new(config)?;
     let (models, over_http) = models(config, &maker)?;
@@ -157,7 +157,7 @@ pub async fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::with_catalogue(catalogue, models, settings);
-    runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
+    let skill_folder = read_agents_and_skills(config, hold, &runtime).await?;
     Ok(Assembly {
         store,
         runtime,
@@ -169,6 +169,7 @@ pub async fn assemble(
         notices,
         watch,
         tool_folder,
+        skill_folder,
         discovery: Arc::new(discovery),
     })
 }
@@ -234,13 +235,30 @@ fn tools(
     Ok(registry)
 }
 
+/// The rows of agents and skills. Only a server takes over what is in the folder of skills.
+async fn read_agents_and_skills(
+    config: &Config,
+    hold: Hold,
+    runtime: &Runtime,
+) -> anyhow::Result<Arc<SkillFolder>> {
+    runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
+    runtime.skills().refresh().await.with_context(|| tr!("the skills cannot be read"))?;
+    let skill_folder = Arc::new(SkillFolder::new(&config.skills_dir));
+    if hold == Hold::Alone {
+        skill_folder.sync(runtime.skills()).await;
+    }
+    Ok(skill_folder)
+}
+
 /// The tools that are programs. Only a server tells them when they are loaded and unloaded.
-fn tool_folder(config: &Config, hold: Hold) -> ToolFolder {
+async fn read_tool_folder(config: &Config, hold: Hold, catalogue: &Catalogue) -> Arc<ToolFolder> {
     let lifecycle = match hold {
         Hold::Alone => Lifecycle::Run,
         Hold::Shared => Lifecycle::Skip,
     };
-    ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name))
+    let folder = ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name));
+    folder.sync(catalogue).await;
+    Arc::new(folder)
 }
 
 /// Names of tools in the configuration that no tool has now, which may be right.

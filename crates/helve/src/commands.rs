@@ -12,6 +12,7 @@ mod notice;
 mod parse;
 mod runs;
 pub mod serve;
+mod skills;
 mod suggest;
 mod token;
 pub(crate) mod tools;
@@ -66,6 +67,8 @@ enum Command {
     Tools(tools::ToolsArgs),
     /// List, show, add, change and publish agents, and give them tools
     Agents(agents::AgentsArgs),
+    /// List, show and add skills, and agree to changed ones
+    Skills(skills::SkillsArgs),
     /// List models with their state, price and variants; probe what a model can do
     Models(models::ModelsArgs),
     /// Chat with a model in the terminal, and answer its approval requests
@@ -118,6 +121,7 @@ impl Command {
         match self {
             Self::Tools(args) => Some(&mut args.reach),
             Self::Agents(args) => Some(&mut args.reach),
+            Self::Skills(args) => Some(&mut args.reach),
             Self::Models(args) => Some(&mut args.reach),
             Self::Chat(args) => Some(&mut args.reach),
             Self::Runs(args) => Some(&mut args.reach),
@@ -163,6 +167,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
         Command::Agents(args) => agents::run(args),
+        Command::Skills(args) => skills::run(args),
         Command::Models(args) => models::run(args),
         Command::Chat(args) => chat::run(args),
         Command::Runs(args) => runs::run(args),

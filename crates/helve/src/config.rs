@@ -73,6 +73,8 @@ pub struct Config {
     pub database: Option<PostgresSettings>,
     /// The folder of tools that are programs.
     pub tools_dir: PathBuf,
+    /// The folder of skills.
+    pub skills_dir: PathBuf,
     pub token: Option<SecretString>,
     pub hosts: Vec<String>,
     /// Where people reach the server, if it is not the address it listens on.
@@ -196,6 +198,7 @@ impl Config {
         let mut config = Self {
             listen,
             tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
+            skills_dir: file.server.skills_dir.unwrap_or_else(|| data.join("skills")),
             data,
             data_is_named,
             database,

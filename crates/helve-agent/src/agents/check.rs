@@ -26,6 +26,7 @@ const SYSTEM_CHARS_MAX: usize = 100_000;
 const QUESTION_CHARS_MAX: usize = 1_000;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const TOOLS_MAX: usize = 500;
+const SKILLS_MAX: usize = 500;
 const SUBAGENTS_MAX: usize = 50;
 const PERMISSIONS_MAX: usize = 200;
 const ARGUMENTS_MAX: usize = 50;
@@ -87,6 +88,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         }
     }
     check_links(definition)?;
+    check_list("skills", &definition.skills, SKILLS_MAX, |at, skill| check_label(at, skill))?;
     check_subagents(definition)?;
     let enabled = || tools.iter().filter(|tool| tool.enabled);
     let has_all = enabled().any(|tool| tool.name == ALL_TOOLS);
@@ -98,6 +100,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         max_steps: definition.max_steps,
         tools: (!has_all).then(|| enabled().map(|tool| tool.name.clone()).collect()),
         without_tools: tools.iter().filter(|tool| !tool.enabled).map(|tool| tool.name.clone()).collect(),
+        skills: definition.skills.clone(),
         subagents: definition.subagents.clone(),
         params: definition.params.clone(),
         pre_search: definition.pre_search,

@@ -1,6 +1,6 @@
 //! What a model has read of tools when it asks for a call: that, and nothing later, can have moved it to ask.
 
-use helve_types::{Message, RunInput, RunSetup, Taint};
+use helve_types::{Labels, Message, PinnedSkill, RunInput, RunSetup, Taint};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -13,14 +13,22 @@ pub(super) struct TaintState {
 }
 
 impl TaintState {
-    /// A task may hold all that the model that wrote it had read.
+    /// What the model has read when it begins: the history of a client, and the descriptions of skills that nobody has
+    /// agreed to, which stand in its prompt. The task of a subagent may hold all that the model that wrote it had read.
     pub(super) fn from_setup(setup: &RunSetup) -> Self {
-        let of_task = setup.parent.as_ref().map(|parent| parent.taint.clone()).unwrap_or_default();
-        let of_input = match &setup.input {
+        let mut before = match &setup.input {
             RunInput::Client { messages } => Taint::from_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
-        Self { before: of_task.union(of_input), here: Taint::default() }
+        if let Some(parent) = &setup.parent {
+            before = before.union(parent.taint.clone());
+        }
+        let untrusted = |skill: &&PinnedSkill| skill.untrusted;
+        for PinnedSkill { name, .. } in setup.skills.iter().filter(untrusted) {
+            let source = format!("the skill {name}");
+            before.add_labels(&Labels { source, untrusted: true, ..Labels::default() });
+        }
+        Self { before, here: Taint::default() }
     }
 
     pub(super) fn add_history(&mut self, history: &[Message]) {

@@ -23,6 +23,7 @@ fn setup(max_steps: u32) -> RunSetup {
         max_steps,
         tool_choice: ToolChoice::Auto,
         tools: vec![],
+        skills: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
         variant: None,

@@ -187,6 +187,7 @@ fn replay(facts: &[Fact]) -> Run {
         max_steps: 10,
         tool_choice: ToolChoice::Auto,
         tools: vec![],
+        skills: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
         variant: None,

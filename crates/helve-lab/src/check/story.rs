@@ -54,6 +54,7 @@ impl Story {
             max_steps: 10,
             tool_choice: ToolChoice::Auto,
             tools: vec![],
+            skills: vec![],
             client_tools: vec![],
             params: ModelParams::default(),
             variant: None,

@@ -70,7 +70,12 @@ impl ClientTask {
             let done = matches!(self.task, Task::Nothing);
             let Some(open) = self.means.door.next_server(gone, done).await else { return };
             let (http, base) = (self.means.http.clone(), open.base);
-            let talk = ServerConnection { http: &http, base: &base, wire: self.means.wire };
+            let talk = ServerConnection {
+                http: &http,
+                base: &base,
+                wire: self.means.wire,
+                patience: self.means.patience,
+            };
             if self.continue_run(&talk, open.towards).await.is_err() {
                 gone = open.generation;
             }
@@ -95,6 +100,10 @@ impl ClientTask {
                     self.task = Task::Starting { wish, at, conversation };
                 }
                 let started = talk.start(&wish, conversation.as_deref()).await?;
+                if matches!(started, Started::Unavailable) {
+                    // Asked again under the same key; without one it is given up.
+                    return Ok(());
+                }
                 self.task = Task::Nothing;
                 self.run_started(started, wish, at);
                 Ok(())
@@ -133,7 +142,7 @@ impl ClientTask {
                 self.task = Task::Following(Box::new(affair));
             }
             // An unkeyed request that was heard by a dead server may hold it.
-            Started::Busy => {}
+            Started::Busy | Started::Unavailable => {}
             Started::Refused(said) => log.faults.push(format!("{} was refused: {said}", wish.nonce)),
         }
     }

@@ -1,6 +1,6 @@
 //! One server, as a client talks to it: requests, and frames from a stream of events.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -11,11 +11,15 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::requested_run::RequestedRun;
+use crate::database::StoreKind;
 use crate::tools::CLIENT_TOOL;
 
 /// Whoever is told to come again comes again soon, and not for ever.
 const COME_AGAIN: Duration = Duration::from_millis(20);
-const TRIES_MAX: usize = 100;
+/// How long a client is told to come again without being surprised: nearly not at all, or for as long as a database
+/// server may be away.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_WITH_DATABASE: Duration = Duration::from_secs(60);
 
 /// The server is gone, or as good as gone.
 #[derive(Debug)]
@@ -31,6 +35,15 @@ pub(super) struct ServerConnection<'a> {
     pub(super) http: &'a Client,
     pub(super) base: &'a str,
     pub(super) wire: Wire,
+    pub(super) patience: Duration,
+}
+
+/// How long clients of a server with this store come again.
+pub(crate) fn patience(store: StoreKind) -> Duration {
+    match store {
+        StoreKind::Sqlite => PATIENCE,
+        StoreKind::Postgres => PATIENCE_WITH_DATABASE,
+    }
 }
 
 /// What lies between the server and a client.
@@ -49,10 +62,17 @@ pub(super) enum Started {
     },
     /// The conversation has a run that is not over.
     Busy,
+    /// It cannot be written at present.
+    Unavailable,
     Refused(String),
 }
 
 impl ServerConnection<'_> {
+    /// Whether the server's database may be away for a while.
+    pub(super) fn expects_outages(&self) -> bool {
+        self.patience == PATIENCE_WITH_DATABASE
+    }
+
     pub(super) async fn start(
         &self,
         wish: &RequestedRun,
@@ -84,6 +104,10 @@ impl ServerConnection<'_> {
                 Started::Run { run, conversation: said["conversation"].as_str().map(str::to_owned) }
             }
             (StatusCode::CONFLICT, _) => Started::Busy,
+            (StatusCode::SERVICE_UNAVAILABLE, _) if self.expects_outages() => {
+                tokio::time::sleep(COME_AGAIN).await;
+                Started::Unavailable
+            }
             _ => Started::Refused(format!("{status}: {text}")),
         })
     }
@@ -130,26 +154,33 @@ impl ServerConnection<'_> {
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), ServerGone> {
-        for _ in 0..TRIES_MAX {
+        let began = Instant::now();
+        loop {
             let response = self.http.post(format!("{}/api/{path}", self.base)).json(body).send().await?;
             let status = response.status();
             // An answer that broke off was not given.
             let text = response.text().await?;
-            if status != StatusCode::SERVICE_UNAVAILABLE {
+            if status != StatusCode::SERVICE_UNAVAILABLE || began.elapsed() > self.patience {
                 return Ok((status, serde_json::from_str(&text).unwrap_or_default()));
             }
             tokio::time::sleep(COME_AGAIN).await;
         }
-        Ok((StatusCode::SERVICE_UNAVAILABLE, Value::Null))
     }
 
     /// The run's events after this one.
     pub(super) async fn follow(&self, run: RunId, after: u64) -> Result<Response, ServerGone> {
-        let mut request = self.http.get(format!("{}/api/runs/{run}/events", self.base));
-        if after > 0 {
-            request = request.header("Last-Event-ID", after);
+        let began = Instant::now();
+        loop {
+            let mut request = self.http.get(format!("{}/api/runs/{run}/events", self.base));
+            if after > 0 {
+                request = request.header("Last-Event-ID", after);
+            }
+            let response = request.send().await?;
+            if response.status() != StatusCode::SERVICE_UNAVAILABLE || began.elapsed() > self.patience {
+                return Ok(response);
+            }
+            tokio::time::sleep(COME_AGAIN).await;
         }
-        Ok(request.send().await?)
     }
 }
 

@@ -12,6 +12,9 @@ use super::{SharedLog, lock};
 /// A stream that says nothing for so long is left, and whoever waits for the run finds it stuck on disk.
 const SILENCE: Duration = Duration::from_secs(12);
 
+/// What a server sends at the end of a stream whose log it cannot read at present.
+const UNREADABLE: &str = "\"type\":\"stream.failed\"";
+
 /// Where a reader's log is kept: the client's log, and the place in it.
 pub(super) struct LogPosition<'a> {
     pub(super) log: &'a SharedLog,
@@ -36,6 +39,7 @@ impl LogPosition<'_> {
 pub(super) struct FollowedRun<'a> {
     place: LogPosition<'a>,
     frames: Frames,
+    expects_outages: bool,
     pub(super) seen: usize,
 }
 
@@ -59,7 +63,8 @@ impl<'a> FollowedRun<'a> {
         match response.status() {
             StatusCode::OK => {
                 place.with_reader(Reader::connected);
-                return Ok(Some(Self { place, frames: Frames::new(response, talk.wire, after), seen: 0 }));
+                let frames = Frames::new(response, talk.wire, after);
+                return Ok(Some(Self { place, frames, expects_outages: talk.expects_outages(), seen: 0 }));
             }
             StatusCode::NO_CONTENT => {
                 if !place.is_over() {
@@ -77,6 +82,9 @@ impl<'a> FollowedRun<'a> {
         };
         let Some(frame) = frame? else { return Ok(StreamItem::End) };
         self.seen += 1;
+        if self.expects_outages && frame.id.is_none() && frame.data.contains(UNREADABLE) {
+            return Ok(StreamItem::End);
+        }
         let event = self.place.with_reader(|reader| reader.read_frame(frame.id, &frame.data));
         Ok(event.map_or(StreamItem::Live, |event| StreamItem::Event(Box::new(event))))
     }

@@ -15,13 +15,14 @@ mod watcher;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use helve_types::RunId;
 use reqwest::Client;
 use tokio::task::JoinSet;
 
 use self::client_task::ClientTask;
-pub(crate) use self::connection::Wire;
+pub(crate) use self::connection::{Wire, patience};
 pub use self::log::{AcceptedMessage, AcceptedResult, AnsweredQuestion, Claim, ClientLog, Reader, Start};
 pub(crate) use self::server_switch::{ServerAddress, ServerSwitch, SwitchState};
 use self::watcher::Watcher;
@@ -54,6 +55,7 @@ pub(crate) struct ClientParts {
     /// Where the effects of calls go that clients run.
     ledger: String,
     wire: Wire,
+    patience: Duration,
 }
 
 impl Clients {
@@ -61,6 +63,7 @@ impl Clients {
         door: &ServerSwitch,
         ledger: &str,
         wire: Wire,
+        patience: Duration,
         mut rng: Rng,
     ) -> Result<Self, reqwest::Error> {
         // From another address than the server's: to connect to a port that has just become free, from the same
@@ -79,6 +82,7 @@ impl Clients {
                 runs: runs.clone(),
                 ledger: ledger.to_owned(),
                 wire,
+                patience,
             };
             let rng = rng.fork();
             if number < ASKERS {

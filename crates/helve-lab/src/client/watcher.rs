@@ -32,7 +32,12 @@ impl Watcher {
             let done = self.reading.is_none() && self.errand.is_none();
             let Some(open) = self.means.door.next_server(gone, done).await else { return };
             let (http, base) = (self.means.http.clone(), open.base);
-            let talk = ServerConnection { http: &http, base: &base, wire: self.means.wire };
+            let talk = ServerConnection {
+                http: &http,
+                base: &base,
+                wire: self.means.wire,
+                patience: self.means.patience,
+            };
             match self.watch(&talk).await {
                 Err(ServerGone) => gone = open.generation,
                 Ok(()) => self.reading = None,

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use super::tools::with_syscall_fault;
 use crate::check::Violation;
+use crate::database::StoreKind;
 use crate::drive::{KILLS_PER_ROUND, Lab, Round, ServerCommand};
 
 /// Calls that write, sync, send and receive.
@@ -107,7 +108,7 @@ impl SyscallPlan {
 }
 
 fn round<'a>(command: &'a ServerCommand, dir: &'a Path, seed: u64) -> Round<'a> {
-    Round { command, dir, seed, kills: &[], mutant: None }
+    Round { command, dir, seed, kills: &[], mutant: None, store: StoreKind::Sqlite }
 }
 
 /// Whether it died at its call.

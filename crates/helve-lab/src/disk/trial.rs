@@ -9,6 +9,7 @@ use super::fault::{ExpectedService, Fault};
 use super::http_client::{HttpClient, StartReply};
 use super::tools::{DiskFiller, Mount, mount, with_limit, with_syscall_fault};
 use crate::check::{Evidence, check};
+use crate::database::StoreKind;
 use crate::drive::{Lab, Process, Round, ServerCommand};
 use crate::snapshot::Snapshot;
 
@@ -82,7 +83,7 @@ impl DiskTrial<'_> {
     }
 
     fn round<'a>(&'a self, command: &'a ServerCommand) -> Round<'a> {
-        Round { command, dir: self.dir, seed: 1, kills: &[], mutant: None }
+        Round { command, dir: self.dir, seed: 1, kills: &[], mutant: None, store: StoreKind::Sqlite }
     }
 
     /// The server as the fault has it.

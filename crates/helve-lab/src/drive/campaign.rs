@@ -13,6 +13,7 @@ use super::plan::{KILLS_PER_ROUND, Kill, LabelFilter, plan};
 use super::process::ServerCommand;
 use super::round::{KillFinding, Round, RoundOutcome};
 use super::tally::KillTally;
+use crate::database::StoreKind;
 use crate::mutants::Mutant;
 
 /// So many calm rounds a bug may survive. Chance has a say in each, and a larger one where the machine has other work to do.
@@ -25,6 +26,8 @@ pub struct Campaign {
     pub kills: usize,
     pub places: LabelFilter,
     pub mutant: Option<Mutant>,
+    /// What the server keeps its data in; with PostgreSQL each round has a database server of its own.
+    pub store: StoreKind,
     /// Without kills: one round, or a few until a rule is broken.
     pub calm: bool,
     /// Rounds at the same time.
@@ -78,6 +81,7 @@ impl Campaign {
             kills,
             places: LabelFilter::Everywhere,
             mutant: None,
+            store: StoreKind::Sqlite,
             calm: false,
             jobs: 3,
             keep_going: false,
@@ -145,6 +149,7 @@ impl Campaign {
             seed: self.seed.wrapping_add(number as u64),
             kills,
             mutant: self.mutant,
+            store: self.store,
         };
         let played = if self.calm { round.run_calmly().await } else { round.run().await };
         match played {
@@ -163,6 +168,10 @@ impl Campaign {
             LabelFilter::Labels => line.push_str(" --labels"),
             LabelFilter::Only(point) => line.push_str(&format!(" --at {point}")),
             LabelFilter::AnyMoment => line.push_str(" --any-moment"),
+            LabelFilter::Database => line.push_str(" --database"),
+        }
+        if self.store != StoreKind::Sqlite {
+            line.push_str(&format!(" --store {}", self.store));
         }
         if let Some(mutant) = self.mutant {
             line.push_str(&format!(" --mutant {mutant}"));

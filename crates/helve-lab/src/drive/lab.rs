@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use helve_types::{Clock, FailPoints, RunId};
 use tokio::net::TcpListener;
 
@@ -14,14 +14,15 @@ use super::process::{Process, Start};
 use super::round::{KillFinding, Round, RoundOutcome};
 use super::tally::{KillTally, ResourceCount};
 use crate::check::{Evidence, Violation, check};
-use crate::client::{Clients, ServerAddress, ServerSwitch, SwitchState, Wire, lock};
+use crate::client::{Clients, ServerAddress, ServerSwitch, SwitchState, Wire, lock, patience};
+use crate::database::{DatabaseKill, StorePlace};
 use crate::footprint::Footprint;
 use crate::labels::{self, CrashPoint, OUTSIDE};
 use crate::ledger::Ledger;
 use crate::mock::{Mock, Script};
 use crate::mutants::Mutant;
 use crate::rng::Rng;
-use crate::snapshot::{Run, Snapshot, open_questions, runs_under_way};
+use crate::snapshot::Run;
 use crate::test_server::{Calling, server_configuration};
 
 /// A label that is not passed in this time is given up.
@@ -52,6 +53,7 @@ pub(crate) struct Lab<'a> {
     trap: Arc<Mutex<Option<FailPoints>>>,
     config: PathBuf,
     pub(crate) data: PathBuf,
+    pub(crate) place: StorePlace,
     generation: u64,
     footprints: Vec<Footprint>,
     /// How far the log of each run was found good, and need not be looked at again.
@@ -73,13 +75,14 @@ impl<'a> Lab<'a> {
         let ledger = Ledger::start(local().await?, &round.dir.join("ledger.jsonl"), failpoints.clone())?;
         let mock = Mock::start(local().await?, Script::default(), failpoints)?;
         let data = round.dir.join("data");
+        let place = StorePlace::build(round.store, round.dir).await?;
         let config = round.dir.join("helve.toml");
         let door = ServerSwitch::new();
         let wire = match round.mutant {
             Some(Mutant::IdOnLiveFrame) => Wire::NumbersEverything,
             _ => Wire::Clean,
         };
-        let crowd = Clients::start(&door, &ledger.url(), wire, Rng::new(round.seed))?;
+        let crowd = Clients::start(&door, &ledger.url(), wire, patience(round.store), Rng::new(round.seed))?;
         let lab = Self {
             round,
             door,
@@ -89,6 +92,7 @@ impl<'a> Lab<'a> {
             trap,
             config,
             data,
+            place,
             generation: 0,
             footprints: vec![],
             judged: BTreeMap::new(),
@@ -96,7 +100,9 @@ impl<'a> Lab<'a> {
         };
         // Half of the rounds read the calls out of the model's text.
         let calling = if round.seed.is_multiple_of(2) { Calling::Native } else { Calling::InText };
-        std::fs::write(&lab.config, server_configuration(&lab.data, &lab.mock.base_url(), calling))?;
+        let database = lab.place.url();
+        let text = server_configuration(&lab.data, database.as_deref(), &lab.mock.base_url(), calling);
+        std::fs::write(&lab.config, text)?;
         Ok(lab)
     }
 
@@ -149,6 +155,7 @@ impl<'a> Lab<'a> {
                 process.kill().await?;
                 self.tally.after_ready += 1;
             }
+            Kill::Database(kill) => self.kill_database(kill).await?,
         }
         self.tally.kills += 1;
         self.bring_to_rest().await
@@ -184,6 +191,31 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
+    /// The database server dies under load and comes back. Helve has to live with that; it is killed while the database is
+    /// away, or some time after that.
+    async fn kill_database(&mut self, kill: DatabaseKill) -> anyhow::Result<()> {
+        let StorePlace::Server(database) = &self.place else { bail!("there is no database server to kill") };
+        let database = database.clone();
+        let mut process = self.spawn(None)?;
+        let base = self.ready(&mut process).await?;
+        self.open(base, false, None);
+        tokio::time::sleep(kill.after).await;
+        database.end(kill.death).await?;
+        tokio::time::sleep(kill.away).await;
+        ensure!(process.killed_by_signal().is_none(), "the server ended with its database; see server.log");
+        if let Some(time) = kill.survived_for {
+            database.start().await?;
+            tokio::time::sleep(time).await;
+            ensure!(process.killed_by_signal().is_none(), "the server ended by itself; see server.log");
+            process.kill().await?;
+        } else {
+            process.kill().await?;
+            database.start().await?;
+        }
+        *self.tally.databases.entry(kill.death).or_default() += 1;
+        Ok(())
+    }
+
     pub(crate) async fn bring_to_rest(&self) -> anyhow::Result<()> {
         self.door.set(SwitchState::Shut);
         ensure!(
@@ -196,7 +228,7 @@ impl<'a> Lab<'a> {
     /// What disk, ledger and clients say now that nobody changes them.
     pub(crate) async fn check_evidence(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
         let began = Instant::now();
-        let disk = Snapshot::read_copy(&self.data, &self.round.dir.join("snapshot"))?;
+        let disk = self.place.read_snapshot().await?;
         let evidence = Evidence {
             disk,
             ledger: self.ledger.entries()?,
@@ -234,7 +266,7 @@ impl<'a> Lab<'a> {
     /// Waits until no run is under way, but not for ever: a stuck run is the checker's to report.
     async fn runs_end(&self) -> anyhow::Result<()> {
         let began = Instant::now();
-        while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
+        while began.elapsed() < END_MAX && self.place.runs_under_way().await? > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(())
@@ -247,7 +279,7 @@ impl<'a> Lab<'a> {
         self.ready(&mut process).await?;
         let began = Instant::now();
         while began.elapsed() < END_MAX
-            && open_questions(&self.data, today)? + runs_under_way(&self.data)? > 0
+            && self.place.open_questions(today).await? + self.place.runs_under_way().await? > 0
         {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::database::{DatabaseDeath, DatabaseKill};
 use crate::labels::{self, CrashPoint};
 use crate::rng::Rng;
 
@@ -20,6 +21,8 @@ pub enum Kill {
     AfterStart(Duration),
     /// So long after it was ready.
     AfterReady(Duration),
+    /// The database server dies, and Helve while it is away or later.
+    Database(DatabaseKill),
 }
 
 impl fmt::Display for Kill {
@@ -28,6 +31,7 @@ impl fmt::Display for Kill {
             Self::At(point) => write!(f, "at {point}"),
             Self::AfterStart(wait) => write!(f, "{:.1} ms after its start", wait.as_secs_f64() * 1e3),
             Self::AfterReady(wait) => write!(f, "{:.1} ms after it was ready", wait.as_secs_f64() * 1e3),
+            Self::Database(kill) => write!(f, "{kill}"),
         }
     }
 }
@@ -44,6 +48,8 @@ pub enum LabelFilter {
     Only(CrashPoint),
     /// No labels.
     AnyMoment,
+    /// Only deaths of the database server.
+    Database,
 }
 
 /// So many kills, in an order that mixes everything.
@@ -53,11 +59,12 @@ pub fn plan(seed: u64, kills: usize, places: LabelFilter) -> Vec<Kill> {
         LabelFilter::Everywhere => sweep(SWEEP.iter()).take(kills).collect(),
         LabelFilter::Labels => sweep(SWEEP.iter().cycle()).take(kills).collect(),
         LabelFilter::Only(point) => vec![Kill::At(point); kills],
-        LabelFilter::AnyMoment => vec![],
+        LabelFilter::AnyMoment | LabelFilter::Database => vec![],
     };
     let all: Vec<&'static str> = labels::all().collect();
     while plan.len() < kills {
         plan.push(match rng.below(12) {
+            _ if places == LabelFilter::Database => Kill::Database(plan_database_kill(&mut rng)),
             0..4 if places == LabelFilter::Everywhere => {
                 let label = *rng.pick(&all);
                 let nth = 1 + u32::try_from(rng.below(6)).unwrap_or(0);
@@ -69,6 +76,22 @@ pub fn plan(seed: u64, kills: usize, places: LabelFilter) -> Vec<Kill> {
     }
     rng.shuffle(&mut plan);
     plan
+}
+
+/// How the database server dies under load.
+fn plan_database_kill(rng: &mut Rng) -> DatabaseKill {
+    let death = match rng.below(10) {
+        0..6 => DatabaseDeath::Killed,
+        6..9 => DatabaseDeath::Immediate,
+        _ => DatabaseDeath::Fast,
+    };
+    let up_to_ms = |rng: &mut Rng, ms: u64| Duration::from_micros(rng.below(ms * 1_000));
+    DatabaseKill {
+        death,
+        after: up_to_ms(rng, 600),
+        away: up_to_ms(rng, 500),
+        survived_for: rng.chance(60).then(|| up_to_ms(rng, 1_500)),
+    }
 }
 
 /// All labels, once for each number of passes.

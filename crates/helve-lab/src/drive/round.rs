@@ -13,6 +13,7 @@ use super::plan::Kill;
 use super::process::ServerCommand;
 use super::tally::KillTally;
 use crate::check::Violation;
+use crate::database::StoreKind;
 use crate::mutants::Mutant;
 
 /// Everything a round is made of.
@@ -23,6 +24,7 @@ pub struct Round<'a> {
     pub seed: u64,
     pub kills: &'a [Kill],
     pub mutant: Option<Mutant>,
+    pub store: StoreKind,
 }
 
 /// What was found wrong, and after which kill.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use helve_types::{Answer, CallState, Fact};
 
 use crate::check::Evidence;
+use crate::database::DatabaseDeath;
 use crate::labels;
 
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct KillTally {
     pub at: BTreeMap<&'static str, usize>,
     pub after_start: usize,
     pub after_ready: usize,
+    /// Deaths of the database server, with one of Helve each.
+    pub databases: BTreeMap<DatabaseDeath, usize>,
     /// Labels that were not passed in time; the server was killed then and there instead.
     pub missed: BTreeMap<&'static str, usize>,
     pub checks: usize,
@@ -115,6 +118,9 @@ impl KillTally {
         for (label, count) in other.at {
             *self.at.entry(label).or_default() += count;
         }
+        for (death, count) in other.databases {
+            *self.databases.entry(death).or_default() += count;
+        }
         for (label, count) in other.missed {
             *self.missed.entry(label).or_default() += count;
         }
@@ -144,6 +150,11 @@ impl fmt::Display for KillTally {
             self.after_start,
             self.after_ready
         )?;
+        if !self.databases.is_empty() {
+            let deaths = |(death, count): (&DatabaseDeath, &usize)| format!("{count} {death}");
+            let deaths: Vec<String> = self.databases.iter().map(deaths).collect();
+            writeln!(f, "deaths of PostgreSQL: {}", deaths.join(", "))?;
+        }
         writeln!(
             f,
             "of each kill {:.0} ms were for starting and {:.0} ms for {} checks",

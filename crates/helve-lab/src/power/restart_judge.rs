@@ -5,6 +5,7 @@ use std::path::Path;
 use super::disk::Image;
 use crate::check::{Evidence, Violation, check};
 use crate::client::ClientLog;
+use crate::database::StoreKind;
 use crate::drive::{Lab, Round, ServerCommand};
 use crate::ledger::LedgerEntry;
 use crate::snapshot::Snapshot;
@@ -41,7 +42,7 @@ impl RestartJudge {
         dir: &Path,
         seed: u64,
     ) -> anyhow::Result<Vec<Violation>> {
-        let round = Round { command, dir, seed, kills: &[], mutant: None };
+        let round = Round { command, dir, seed, kills: &[], mutant: None, store: StoreKind::Sqlite };
         let mut lab = Lab::build(&round).await?;
         match lab.finish().await {
             Ok(()) => check_evidence(dir, lab.ledger.entries()?, self.clients.clone(), true).await,

@@ -11,6 +11,7 @@ use super::record::{Op, Record};
 use super::shim::{Recording, Shim};
 use crate::check::Violation;
 use crate::client::ClientLog;
+use crate::database::StoreKind;
 use crate::drive::{Lab, Round, ServerCommand};
 use crate::ledger::LedgerEntry;
 use crate::rng::Rng;
@@ -62,8 +63,10 @@ pub(super) async fn record_server(
             shim.wrap_command(command, &Recording { file: &records[life], under: &data, fail_sync })
         })
         .collect();
-    let rounds: Vec<Round<'_>> =
-        commands.iter().map(|command| Round { command, dir, seed, kills: &[], mutant: None }).collect();
+    let rounds: Vec<Round<'_>> = commands
+        .iter()
+        .map(|command| Round { command, dir, seed, kills: &[], mutant: None, store: StoreKind::Sqlite })
+        .collect();
     let mut lab = Lab::build(&rounds[0]).await?;
     let (mut disk, mut heard) = (Disk::default(), Observations::default());
     let (mut lives, mut violations) = (vec![], vec![]);

@@ -10,6 +10,7 @@ mod long;
 mod models;
 mod mutants;
 mod poison;
+mod postgres;
 mod power;
 mod streams;
 

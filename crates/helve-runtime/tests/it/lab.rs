@@ -10,11 +10,12 @@ use helve_runtime::{
     AgentSettings, Follower, Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest,
     StartedRun,
 };
-use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
+use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
+use helve_store_sql::{DataDir, PostgresSettings, PostgresStore};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
 use helve_types::{
-    Effect, Fact, FailPoints, Mode, OnUnknown, Question, RunId, StepSnapshot, ToolOutput, ToolSpec, UserId,
-    World,
+    Effect, Fact, FailPoints, Mode, OnUnknown, Question, RunId, StepSnapshot, Timestamp, ToolOutput,
+    ToolSpec, UserId, World,
 };
 use serde_json::json;
 
@@ -73,8 +74,8 @@ impl Tool for LabTool {
     }
 }
 
-pub(crate) struct Lab {
-    pub(crate) store: Arc<MemoryStore>,
+pub(crate) struct Lab<S = MemoryStore> {
+    pub(crate) store: Arc<S>,
     /// The first of the models.
     pub(crate) model: Arc<ScriptedModel>,
     models: Vec<(Arc<ScriptedModel>, ModelOptions)>,
@@ -116,6 +117,13 @@ impl Lab {
         Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)
     }
 
+    /// The same server after a stop: nothing is left but the store.
+    pub(crate) fn restarted(&self) -> Self {
+        self.restarted_with(self.models.clone())
+    }
+}
+
+impl<S: Store> Lab<S> {
     fn registry(send: ToolSpec, runs: &Arc<AtomicU32>, world: &World) -> Arc<Registry> {
         let registry = Arc::new(Registry::new());
         let soft =
@@ -139,7 +147,7 @@ impl Lab {
     }
 
     fn assemble(
-        store: Arc<MemoryStore>,
+        store: Arc<S>,
         scripted: Vec<(Arc<ScriptedModel>, ModelOptions)>,
         world: World,
         registry: Arc<Registry>,
@@ -158,11 +166,6 @@ impl Lab {
     /// With one tool more.
     pub(crate) fn register(&self, tool: Arc<dyn Tool>, guards: Guards) {
         self.registry.register(tool, guards, &self.world).unwrap();
-    }
-
-    /// The same server after a stop: nothing is left but the store.
-    pub(crate) fn restarted(&self) -> Self {
-        self.restarted_with(self.models.clone())
     }
 
     /// The same, after somebody has configured other models.
@@ -227,6 +230,13 @@ impl Lab {
             text.push('\n');
         }
         text
+    }
+
+    /// Starts a run with this message, and compares its log when it has come to rest.
+    async fn check_script(&self, message: &str, expected: &Expect) {
+        let mut started = self.start(message).await;
+        settle(&mut started.follower).await;
+        expected.assert_eq(&self.log(started.run).await);
     }
 
     pub(crate) async fn check_log(&self, run: RunId, expected: Expect) {
@@ -366,8 +376,34 @@ pub(crate) async fn check(script: &str, expected: Expect) {
     }
     let agent = AgentSettings { max_steps, ..AgentSettings::default() };
     let settings = RuntimeSettings { agents: vec![agent], ..RuntimeSettings::default() };
-    let lab = Lab::with_model(ScriptedModel::new(replies).in_mode(ToolMode::Fixed(mode)), settings);
-    let mut started = lab.start(user).await;
-    settle(&mut started.follower).await;
-    lab.check_log(started.run, expected).await;
+    let model = || ScriptedModel::new(replies.clone()).in_mode(ToolMode::Fixed(mode.clone()));
+    let lab = Lab::with_model(model(), settings.clone());
+    lab.check_script(user, &expected).await;
+    if let Some(store) = open_postgres().await {
+        let world = World::deterministic();
+        let runs = Arc::new(AtomicU32::new(0));
+        let registry = Lab::<PostgresStore>::registry(spec("send", Effect::NonIdempotent), &runs, &world);
+        let models = vec![(Arc::new(model()), ModelOptions::default())];
+        let lab = Lab::assemble(Arc::new(store), models, world, registry, runs, settings);
+        lab.check_script(user, &expected).await;
+        lab.store.close().await.unwrap();
+    }
+}
+
+/// A store in a new database of the PostgreSQL of the tests, if there is one.
+async fn open_postgres() -> Option<PostgresStore> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Ok(server) = std::env::var("HELVE_TEST_POSTGRES") else {
+        let reason = "there is no PostgreSQL; `cargo run -p xtask -- with-postgres cargo test` starts one";
+        helve_test_support::skip_test("transcripts on PostgreSQL", reason);
+        return None;
+    };
+    let name = format!("runtime_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let (client, connection) = tokio_postgres::connect(&server, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    let (place, _) = server.rsplit_once('/').unwrap();
+    let settings = PostgresSettings::parse(&format!("{place}/{name}").into()).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap().keep();
+    Some(PostgresStore::open(DataDir::lock(&folder).unwrap(), &settings, Timestamp(1)).await.unwrap())
 }

@@ -120,7 +120,7 @@ fn served_type(media_type: &str) -> &'static str {
 }
 
 /// A name as RFC 8187 wants it.
-fn percent_encode(name: &str) -> String {
+pub(crate) fn percent_encode(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {

@@ -32,6 +32,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 /// How long a check is valid.
 const CHECK_KEPT: Duration = Duration::from_secs(1);
+/// A store that has not answered by then is not working: a database server may be there and say nothing.
+const CHECK_MAX: Duration = Duration::from_secs(3);
 
 /// The result of the latest check of the store.
 #[derive(Default)]
@@ -49,7 +51,8 @@ impl StoreCheck {
         {
             return works;
         }
-        let checked = check().await;
+        let too_slow = || StoreError::Unavailable(format!("no answer in {CHECK_MAX:?}"));
+        let checked = tokio::time::timeout(CHECK_MAX, check()).await.unwrap_or_else(|_| Err(too_slow()));
         if let Err(error) = &checked {
             tracing::error!(%error, "store check failed");
         }
@@ -103,5 +106,13 @@ mod tests {
         tokio::time::sleep(CHECK_KEPT).await;
         assert!(store.is_working(|| async { Ok(()) }).await);
         assert!(store.is_working(fails).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_does_not_answer_is_not_working() {
+        let store = StoreCheck::default();
+        let asked = Instant::now();
+        assert!(!store.is_working(|| std::future::pending()).await);
+        assert_eq!(asked.elapsed(), CHECK_MAX);
     }
 }

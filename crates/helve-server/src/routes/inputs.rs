@@ -29,6 +29,11 @@ impl Operation {
         self.is_body_optional = true;
     }
 
+    /// The body may also be bytes of these media types.
+    pub(crate) fn take_bytes(&mut self, media_types: &'static [&'static str]) {
+        self.body_types = media_types;
+    }
+
     pub(crate) fn take_query<T: JsonSchema>(&mut self) {
         self.query = Some(schema_of_type::<T>);
     }

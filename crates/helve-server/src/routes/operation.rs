@@ -54,6 +54,8 @@ pub(crate) struct Operation {
     pub(super) body: Option<SchemaOf>,
     /// Whether the body may be left out.
     pub(super) is_body_optional: bool,
+    /// Other media types that the body may have.
+    pub(super) body_types: &'static [&'static str],
     /// A body that the schema accepts.
     pub(super) example: Option<Value>,
     /// Headers of the request.
@@ -117,6 +119,7 @@ impl Operation {
             is_foreign: false,
             body: None,
             is_body_optional: false,
+            body_types: &[],
             example: None,
             headers: vec![],
             answer_headers: vec![],

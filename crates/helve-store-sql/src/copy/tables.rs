@@ -290,6 +290,7 @@ pub(crate) const TABLES: &[StoredTable] = &[
         &[text("kind"), text("name"), flag("enabled")],
     ),
     StoredTable::new("definition_changes", &["kind"], &[text("kind"), number("count")]),
+    StoredTable::new("definition_files", &["hash"], &[text("hash"), bytes("bytes")]),
     StoredTable::new("model_profiles", &["model"], &[text("model"), number("at"), text("body")]),
     StoredTable::new(
         "tokens",

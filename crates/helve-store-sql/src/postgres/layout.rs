@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::columns::describe;
-use super::{PostgresError, PostgresSettings, bus, migrate, problem_of};
+use super::{PostgresError, PostgresSettings, bus, describe_pool_error, migrate};
 use crate::Layout;
 
 /// A process that has just ended is noticed by then.
@@ -74,6 +74,6 @@ pub(super) async fn apply_pending(settings: &PostgresSettings, now: Timestamp) -
     let place = settings.to_string();
     let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
     let pool = settings.build_pool(1).map_err(unusable)?;
-    let mut connection = pool.get().await.map_err(|error| unusable(problem_of(&error)))?;
+    let mut connection = pool.get().await.map_err(|error| unusable(describe_pool_error(&error)))?;
     migrate::migrate(&mut connection, &place, now.0).await
 }

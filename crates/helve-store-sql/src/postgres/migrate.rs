@@ -28,6 +28,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         name: "subagents",
         sql: include_str!("../../migrations/postgres/0023_subagents.sql"),
     },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../../migrations/postgres/0024_definition_files.sql"),
+    },
 ];
 
 /// What a database promises, and how it was left.

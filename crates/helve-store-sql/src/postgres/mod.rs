@@ -5,6 +5,7 @@ mod audit;
 mod bus;
 mod columns;
 mod copy;
+mod held;
 mod layout;
 mod log;
 mod migrate;
@@ -17,7 +18,6 @@ mod writer;
 
 use std::sync::{Mutex, PoisonError};
 
-use deadpool_postgres::PoolError;
 use helve_store::{Store, StoreError, StoreFuture, Urgency, Wakeup};
 use helve_types::{ConversationId, Message, Timestamp};
 use tokio::task::JoinHandle;
@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 use self::bus::WakeupListener;
 use self::columns::{Db, describe};
 pub(crate) use self::copy::PostgresCopy;
+use self::held::describe_pool_error;
 pub use self::layout::{migrate_database, read_layout};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
@@ -95,7 +96,8 @@ impl PostgresStore {
         let listener = WakeupListener::open(settings, dir.is_locked()).await?;
         let writers = settings.build_pool(1).map_err(unusable)?;
         let found = {
-            let mut connection = writers.get().await.map_err(|error| unusable(problem_of(&error)))?;
+            let mut connection =
+                writers.get().await.map_err(|error| unusable(describe_pool_error(&error)))?;
             migrate::migrate(&mut connection, &place, now.0).await?;
             migrate::inspect_server(&connection, dir.is_locked())
                 .await
@@ -218,16 +220,4 @@ async fn check_writable(db: &Db<'_>) -> Result<(), StoreError> {
 
 async fn check_readable(db: &Db<'_>) -> Result<(), StoreError> {
     db.first("SELECT count(*) FROM settings", &[]).await.map(drop)
-}
-
-fn problem_of(error: &PoolError) -> String {
-    match error {
-        PoolError::Backend(error) => describe(error),
-        PoolError::Timeout(_) => "PostgreSQL: no connection in time".into(),
-        other => format!("PostgreSQL: {other}"),
-    }
-}
-
-fn pool_error(error: &PoolError) -> StoreError {
-    StoreError::Unavailable(problem_of(error))
 }

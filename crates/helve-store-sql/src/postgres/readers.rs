@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::Pool;
 use helve_store::StoreError;
 
 use super::columns::Db;
-use super::pool_error;
+use super::held::Held;
 use super::writer::Work;
 
 pub(super) const READERS_MAX: usize = 8;
@@ -20,24 +20,6 @@ pub(super) struct Readers {
 /// How often a query that failed with its connection is asked.
 const TRIES_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// A connection that goes back to the pool only if it is known to be at rest: one whose query was abandoned, or
-/// that failed, is closed.
-struct Held(Option<Object>);
-
-impl Held {
-    fn return_connection(mut self) {
-        drop(self.0.take());
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some(doubtful) = self.0.take() {
-            drop(Object::take(doubtful));
-        }
-    }
-}
 
 impl Readers {
     pub(super) fn new(pool: Pool) -> Self {
@@ -55,11 +37,8 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let mut tries = 1;
         loop {
-            let object = self.pool.get().await.map_err(|error| pool_error(&error))?;
-            let held = Held(Some(object));
-            let Some(client) = held.0.as_deref() else {
-                return Err(StoreError::Unavailable("PostgreSQL: no connection".into()));
-            };
+            let mut held = Held::borrow_from(&self.pool).await?;
+            let client = held.connection()?;
             let db = Db { client, statements: &client.statement_cache };
             match tokio::time::timeout(READ_MAX, look(&db, &arguments)).await {
                 Err(_) => return Err(StoreError::Unavailable("PostgreSQL: a query took too long".into())),

@@ -1,11 +1,16 @@
 //! Definitions.
 
 mod definitions;
+mod files;
 mod grants;
 mod offers;
 mod profiles;
 
-use helve_store::{AuditEntry, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup};
+use std::sync::Arc;
+
+use helve_store::{
+    AuditEntry, DefinitionFile, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup,
+};
 use helve_types::ModelProfile;
 
 use super::PostgresStore;
@@ -109,6 +114,14 @@ impl Rows for PostgresStore {
 
     fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64> {
         self.read(kind, |db, kind| Box::pin(definitions::changes(db, *kind)))
+    }
+
+    fn save_definition_files(&self, files: Vec<DefinitionFile>) -> StoreFuture<'_, ()> {
+        self.write_now(files, |db, files| Box::pin(files::save(db, files)))
+    }
+
+    fn definition_file(&self, hash: String) -> StoreFuture<'_, Arc<[u8]>> {
+        self.read(hash, |db, hash| Box::pin(files::find(db, hash)))
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {

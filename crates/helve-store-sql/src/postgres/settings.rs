@@ -4,12 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use helve_postgres_tls::Rustls;
+use helve_postgres_tls::{PostgresAddress, Rustls, TrustedRoots};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 
 use super::columns::describe;
@@ -27,7 +27,7 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct PostgresSettings {
     config: Config,
-    uses_tls: bool,
+    tls: Option<TrustedRoots>,
 }
 
 impl fmt::Debug for PostgresSettings {
@@ -59,22 +59,7 @@ impl PostgresSettings {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("the address must begin with `postgres://`".into());
         }
-        let unreadable = || {
-            "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for TLS, \
-             and write special characters of the password as `%40` for `@`"
-                .to_owned()
-        };
-        let mut config = url.parse::<Config>().map_err(|_| unreadable())?;
-        let is_strange = |host: &Host| matches!(host, Host::Tcp(name) if name.contains(['@', ':', ' ']));
-        // A part of a password that was not written as it must be would be shown as the name of the host.
-        if config.get_hosts().is_empty() || config.get_hosts().iter().any(is_strange) {
-            return Err(unreadable());
-        }
-        let uses_tls = config.get_ssl_mode() == SslMode::Require;
-        if !uses_tls {
-            // Without being asked for it TLS would not be checked, and so be worth nothing.
-            config.ssl_mode(SslMode::Disable);
-        }
+        let PostgresAddress { mut config, tls } = PostgresAddress::parse(url)?;
         if config.get_application_name().is_none() {
             config.application_name("helve");
         }
@@ -86,7 +71,7 @@ impl PostgresSettings {
             .keepalives_retries(KEEPALIVE_RETRIES)
             .tcp_user_timeout(UNACKNOWLEDGED_MAX)
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
-        Ok(Self { config, uses_tls })
+        Ok(Self { config, tls })
     }
 
     /// Connections that are made when they are needed, up to so many.
@@ -132,7 +117,7 @@ impl PostgresSettings {
     }
 
     fn build_tls(&self) -> Result<Option<Rustls>, String> {
-        self.uses_tls.then(Rustls::new).transpose().map_err(|error| error.to_string())
+        self.tls.as_ref().map(Rustls::new).transpose()
     }
 }
 
@@ -157,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_of_an_address_has_no_password_in_it() {
-        let settings = parse("postgres://helve:hush@db.lan:5433/agents?sslmode=require").unwrap();
+        let settings = parse("postgres://helve:hush@db.lan:5433/agents?sslmode=verify-full").unwrap();
         assert_eq!(settings.to_string(), "db.lan:5433/agents");
         assert!(!format!("{settings:?}").contains("hush"));
     }

@@ -7,18 +7,19 @@
 //! When the connection breaks while the server commits, it is unknown whether it did. The transaction's number tells: it is
 //! noted before, and the server is asked for it afterwards.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::Pool;
 use helve_store::{StoreError, StoreFuture, Urgency};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_postgres::IsolationLevel;
+use tokio_postgres::error::SqlState;
 
+use super::CHANNEL;
 use super::columns::{Db, unavailable};
-use super::{CHANNEL, pool_error};
+use super::held::Held;
 
 const GATHER: Duration = Duration::from_millis(10);
 const BATCH_MAX: usize = 64;
@@ -123,16 +124,17 @@ where
 }
 
 async fn write_until_closed(pool: Pool, mut jobs: UnboundedReceiver<Queued>) {
+    let mut writers = WriterPool { pool, server: None };
     while let Some(first) = jobs.recv().await {
         let batch = gather_batch(first, &mut jobs).await;
-        commit_batch(&pool, batch).await;
+        commit_batch(&mut writers, batch).await;
     }
 }
 
 async fn gather_batch(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<dyn Job>> {
     let mut hurry = first.urgency == Urgency::Now;
     let mut batch = vec![first.job];
-    let until = Instant::now() + GATHER;
+    let until = tokio::time::Instant::now() + GATHER;
     while batch.len() < BATCH_MAX {
         let next = if hurry {
             jobs.try_recv().ok()
@@ -146,13 +148,13 @@ async fn gather_batch(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Ve
     batch
 }
 
-async fn commit_batch(pool: &Pool, mut batch: Vec<Box<dyn Job>>) {
-    match run_transaction(pool, &mut batch).await {
+async fn commit_batch(writers: &mut WriterPool, mut batch: Vec<Box<dyn Job>>) {
+    match run_transaction(writers, &mut batch).await {
         Ok(outcomes) => settle_batch(batch, outcomes),
         Err(Failed { by_server: false, .. }) if batch.len() > 1 => {
             for job in batch {
                 let mut alone = vec![job];
-                match run_transaction(pool, &mut alone).await {
+                match run_transaction(writers, &mut alone).await {
                     Ok(outcomes) => settle_batch(alone, outcomes),
                     Err(failed) => fail_batch(alone, &failed.error),
                 }
@@ -190,44 +192,83 @@ struct Progress {
     outcomes: Vec<Result<(), StoreError>>,
 }
 
+/// The pool of the writer's one connection, and what is known of the server that the connection leads to.
+struct WriterPool {
+    pool: Pool,
+    server: Option<(Instant, ServerLife)>,
+}
+
+/// One life of a server: from a start, or from a crash that it recovered from, to the next. After a crash the numbers of
+/// transactions that were lost are given to others.
+type ServerLife = String;
+
+/// Both are changed by a start; the second also by a crash of one of the server's processes. Whoever resets the statistics
+/// by hand is taken for a crash, which does no harm.
+const SERVER_LIFE: &str =
+    "SELECT concat(pg_postmaster_start_time()::text, ' ', (SELECT stats_reset::text FROM pg_stat_wal))";
+
+impl WriterPool {
+    /// The life of the server in which this connection was made, which ends with the connection.
+    async fn identify_server(&mut self, held: &mut Held) -> Result<ServerLife, StoreError> {
+        let made_at = held.made_at();
+        if let Some((known, life)) = &self.server
+            && made_at == Some(*known)
+        {
+            return Ok(life.clone());
+        }
+        let row = held.connection()?.query_one(SERVER_LIFE, &[]).await.map_err(unavailable)?;
+        let life: ServerLife = row.try_get(0).map_err(unavailable)?;
+        self.server = made_at.map(|at| (at, life.clone()));
+        Ok(life)
+    }
+}
+
 /// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that it is unknown.
 async fn run_transaction(
-    pool: &Pool,
+    writers: &mut WriterPool,
     batch: &mut [Box<dyn Job>],
 ) -> Result<Vec<Result<(), StoreError>>, Failed> {
     let by_server = |error| Failed { error, by_server: true };
-    let mut connection = pool.get().await.map_err(|error| by_server(pool_error(&error)))?;
+    let mut held = Held::borrow_from(&writers.pool).await.map_err(by_server)?;
     let mut progress = Progress::default();
-    let tried =
-        tokio::time::timeout(TRANSACTION_MAX, try_transaction(&mut connection, batch, &mut progress)).await;
+    let identified = tokio::time::timeout(TRANSACTION_MAX, writers.identify_server(&mut held)).await;
+    let life = identified.unwrap_or_else(|_| Err(too_slow())).map_err(by_server)?;
+    let tried = tokio::time::timeout(TRANSACTION_MAX, try_transaction(&mut held, batch, &mut progress)).await;
     let error = match tried {
-        Ok(Ok(())) => return Ok(progress.outcomes),
+        Ok(Ok(())) => {
+            held.return_connection();
+            return Ok(progress.outcomes);
+        }
         Ok(Err(error)) => error,
-        Err(_) => StoreError::Unavailable("PostgreSQL: a transaction took too long".into()),
+        Err(_) => too_slow(),
     };
-    let is_gone = connection.is_closed();
+    let is_gone = held.is_closed();
     // What is left of a transaction is not to be found by the next one.
-    drop(Object::take(connection));
+    drop(held);
     let Some(number) = progress.number else { return Err(Failed { error, by_server: is_gone }) };
-    match is_committed(pool, &number).await {
-        Some(true) => {
+    match resolve_commit(&writers.pool, &number, &life).await {
+        CommitState::Kept => {
             tracing::info!(transaction = number, "connection lost during a commit; the server has kept it");
             Ok(progress.outcomes)
         }
-        Some(false) => Err(Failed { error, by_server: is_gone }),
-        None => {
+        CommitState::Lost => Err(Failed { error, by_server: is_gone }),
+        CommitState::Unknown => {
             let doubt = format!("{error}; whether transaction {number} was kept is not known");
             Err(by_server(StoreError::Unavailable(doubt)))
         }
     }
 }
 
+fn too_slow() -> StoreError {
+    StoreError::Unavailable("PostgreSQL: a transaction took too long".into())
+}
+
 async fn try_transaction(
-    connection: &mut Object,
+    held: &mut Held,
     batch: &mut [Box<dyn Job>],
     progress: &mut Progress,
 ) -> Result<(), StoreError> {
-    let building = connection.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+    let building = held.connection()?.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
     let transaction = building.start().await.map_err(unavailable)?;
     let db = Db { client: transaction.client(), statements: &transaction.statement_cache };
     for job in batch {
@@ -242,28 +283,48 @@ async fn try_transaction(
     transaction.commit().await.map_err(unavailable)
 }
 
-/// Whether the server has kept the transaction; `None` if it cannot be asked.
-async fn is_committed(pool: &Pool, number: &str) -> Option<bool> {
+/// What became of a transaction whose connection broke while it was committed.
+#[derive(Debug, PartialEq, Eq)]
+enum CommitState {
+    Kept,
+    Lost,
+    /// The server cannot be asked, or it was started anew: then the number may be another transaction's.
+    Unknown,
+}
+
+async fn resolve_commit(pool: &Pool, number: &str, life: &str) -> CommitState {
     let until = Instant::now() + RESOLVE_MAX;
     while Instant::now() < until {
         // The server may not have noticed yet that the connection is gone.
-        match tokio::time::timeout(RESOLVE_MAX, transaction_status(pool, number)).await {
-            Ok(Some(status)) if status == "committed" => return Some(true),
-            Ok(Some(status)) if status == "aborted" => return Some(false),
+        match tokio::time::timeout(RESOLVE_MAX, ask_for_commit(pool, number, life)).await {
+            Ok(Ok(Some(state))) => return state,
             _ => tokio::time::sleep(RESOLVE_PAUSE).await,
         }
     }
-    None
+    CommitState::Unknown
 }
 
-async fn transaction_status(pool: &Pool, number: &str) -> Option<String> {
-    let connection = pool.get().await.ok()?;
-    let sql = "SELECT pg_xact_status($1::text::xid8)";
-    match connection.query_opt(sql, &[&number]).await {
-        Ok(row) => row?.try_get(0).ok().flatten(),
-        Err(_) => {
-            drop(Object::take(connection));
-            None
+/// None while it is in progress.
+async fn ask_for_commit(pool: &Pool, number: &str, life: &str) -> Result<Option<CommitState>, StoreError> {
+    let mut held = Held::borrow_from(pool).await?;
+    let connection = held.connection()?;
+    let row = connection.query_one(SERVER_LIFE, &[]).await.map_err(unavailable)?;
+    let is_same_life = row.try_get::<_, String>(0).map_err(unavailable)? == life;
+    let asked = connection.query_one("SELECT pg_xact_status($1::text::xid8)", &[&number]).await;
+    let status: Option<String> = match asked {
+        Ok(row) => row.try_get(0).map_err(unavailable)?,
+        // It knows no such number: the transaction was lost in a crash.
+        Err(error) if error.code() == Some(&SqlState::INVALID_PARAMETER_VALUE) => {
+            held.return_connection();
+            return Ok(Some(CommitState::Lost));
         }
-    }
+        Err(error) => return Err(unavailable(error)),
+    };
+    held.return_connection();
+    Ok(match status.as_deref() {
+        Some("committed") if is_same_life => Some(CommitState::Kept),
+        Some("aborted") => Some(CommitState::Lost),
+        Some("in progress") if is_same_life => None,
+        _ => Some(CommitState::Unknown),
+    })
 }

@@ -1,11 +1,16 @@
 //! Definitions.
 
 pub(crate) mod definitions;
+pub(crate) mod files;
 pub(crate) mod grants;
 pub(crate) mod offers;
 pub(crate) mod profiles;
 
-use helve_store::{AuditEntry, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup};
+use std::sync::Arc;
+
+use helve_store::{
+    AuditEntry, DefinitionFile, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup,
+};
 use helve_types::ModelProfile;
 
 use super::SqliteStore;
@@ -104,6 +109,14 @@ impl Rows for SqliteStore {
 
     fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64> {
         self.read(move |connection| definitions::changes(connection, kind))
+    }
+
+    fn save_definition_files(&self, files: Vec<DefinitionFile>) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| files::save(connection, &files))
+    }
+
+    fn definition_file(&self, hash: String) -> StoreFuture<'_, Arc<[u8]>> {
+        self.read(move |connection| files::find(connection, &hash))
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {

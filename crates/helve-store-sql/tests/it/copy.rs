@@ -78,6 +78,7 @@ async fn fill(data: &Path) {
                INSERT INTO definitions VALUES ('tool', 'w', 2);
                INSERT INTO definition_offers VALUES ('tool', 'w', 'o', '{}', 'h', 1);
                INSERT INTO definition_grants VALUES ('tool', 'w', '{}', 'mei', 1);
+               INSERT INTO definition_files VALUES ('h1', x'00ff00');
                INSERT INTO model_profiles VALUES ('m', 1, '{}');
                INSERT INTO tokens VALUES ('t1', x'0001', 'mei', 'chat', 'a note', 1, NULL, '*');
                INSERT INTO ended_sessions VALUES ('t1', 3);

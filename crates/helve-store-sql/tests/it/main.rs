@@ -6,8 +6,10 @@ mod audit;
 mod bytes;
 mod copy;
 mod ends;
+mod outages;
 mod postgres;
 mod restart;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! Definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use helve_types::ModelProfile;
 
 use super::MemoryStore;
 use crate::{
-    AuditEntry, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreError, StoreFuture,
-    Wakeup,
+    AuditEntry, DefinitionFile, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows,
+    StoreError, StoreFuture, Wakeup,
 };
 
 /// What is kept of one kind.
@@ -215,6 +216,20 @@ impl Rows for MemoryStore {
 
     fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64> {
         self.read_rows(kind, |shelf| shelf.changes)
+    }
+
+    fn save_definition_files(&self, files: Vec<DefinitionFile>) -> StoreFuture<'_, ()> {
+        self.with_tables(|all| {
+            let files = files.into_iter().map(|file| (file.hash, file.bytes));
+            all.definition_files.extend(files);
+            Ok(())
+        })
+    }
+
+    fn definition_file(&self, hash: String) -> StoreFuture<'_, Arc<[u8]>> {
+        self.with_tables(|all| {
+            all.definition_files.get(&hash).cloned().ok_or(StoreError::NotFound("file of a definition"))
+        })
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use helve_postgres_tls::PostgresAddress;
 use secrecy::{ExposeSecret, SecretString};
 
 const ROWS_DEFAULT: usize = 100;
@@ -36,7 +37,7 @@ pub enum DatabasePlace<'a> {
 #[derive(Clone)]
 pub(super) enum DatabaseKind {
     Sqlite(PathBuf),
-    Postgres(Box<tokio_postgres::Config>),
+    Postgres(Box<PostgresAddress>),
 }
 
 impl DatabaseKind {
@@ -78,13 +79,7 @@ impl Database {
             }
             DatabaseKind::Sqlite(PathBuf::from(path))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            // The parser's error may repeat the address, and with it the password.
-            let config = url.parse::<tokio_postgres::Config>().map_err(|_| {
-                "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for \
-                 TLS"
-                    .to_owned()
-            })?;
-            DatabaseKind::Postgres(Box::new(config))
+            DatabaseKind::Postgres(Box::new(PostgresAddress::parse(url)?))
         } else {
             return Err("the address must begin with `sqlite:` or `postgres://`".into());
         };
@@ -106,13 +101,13 @@ impl Database {
         use tokio_postgres::config::Host;
         match &self.kind {
             DatabaseKind::Sqlite(path) => DatabasePlace::File(path),
-            DatabaseKind::Postgres(config) => DatabasePlace::Server {
-                host: config.get_hosts().first().map(|host| match host {
+            DatabaseKind::Postgres(address) => DatabasePlace::Server {
+                host: address.config.get_hosts().first().map(|host| match host {
                     Host::Tcp(name) => name.clone(),
                     #[cfg(unix)]
                     Host::Unix(folder) => folder.display().to_string(),
                 }),
-                port: config.get_ports().first().copied(),
+                port: address.config.get_ports().first().copied(),
             },
         }
     }

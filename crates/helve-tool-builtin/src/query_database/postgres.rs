@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::StreamExt;
-use helve_postgres_tls::Rustls;
+use helve_postgres_tls::{PostgresAddress, Rustls};
 use helve_tool::ToolError;
 use serde_json::Value;
 use tokio::task::AbortHandle;
-use tokio_postgres::config::SslMode;
 use tokio_postgres::error::{ErrorPosition, SqlState};
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
-use tokio_postgres::{CancelToken, Client, Config, Error, NoTls, Row, Transaction};
+use tokio_postgres::{CancelToken, Client, Error, NoTls, Row, Transaction};
 
 use super::database::Database;
 use super::table::{self, CELL_CHARS_MAX, Table};
@@ -50,7 +49,7 @@ const POWERS: &str = "SELECT r.rolsuper AS is_superuser,
 
 pub(super) async fn run_query(
     database: &Database,
-    config: &Config,
+    address: &PostgresAddress,
     question: &DatabaseRequest,
 ) -> Result<Table, ToolError> {
     let DatabaseRequest::Select { sql, parameters } = question else {
@@ -62,7 +61,7 @@ pub(super) async fn run_query(
         return Err(ToolError::Declined("the database is read only: write a SELECT".into()));
     }
     let doubts = allow::find_unlisted(sql).map_err(ToolError::Declined)?;
-    let mut session = Session::open(database, config).await?;
+    let mut session = Session::open(database, address).await?;
     session
         .within_time(database, async |transaction| {
             refuse_unlisted(transaction, database, &doubts).await?;
@@ -72,8 +71,11 @@ pub(super) async fn run_query(
 }
 
 /// The tables and views that the role may read, a line each.
-pub(super) async fn describe(database: &Database, config: &Config) -> Result<Vec<String>, ToolError> {
-    let mut session = Session::open(database, config).await?;
+pub(super) async fn describe(
+    database: &Database,
+    address: &PostgresAddress,
+) -> Result<Vec<String>, ToolError> {
+    let mut session = Session::open(database, address).await?;
     let line = |row: Row| -> Result<String, Error> {
         let (schema, name): (String, String) = (row.try_get("schema")?, row.try_get("name")?);
         let (kind, columns): (String, String) = (row.try_get("kind")?, row.try_get("columns")?);
@@ -103,8 +105,8 @@ struct Session {
 }
 
 impl Session {
-    async fn open(database: &Database, config: &Config) -> Result<Self, ToolError> {
-        let opened = tokio::time::timeout(CONNECT_MAX, Self::connect(config)).await;
+    async fn open(database: &Database, address: &PostgresAddress) -> Result<Self, ToolError> {
+        let opened = tokio::time::timeout(CONNECT_MAX, Self::connect(address)).await;
         let problem = match opened {
             Ok(Ok(session)) => return Ok(session),
             Ok(Err(problem)) => problem,
@@ -117,17 +119,15 @@ impl Session {
         )))
     }
 
-    async fn connect(config: &Config) -> Result<Self, String> {
-        let mut config = config.clone();
+    async fn connect(address: &PostgresAddress) -> Result<Self, String> {
+        let mut config = address.config.clone();
         config.application_name("helve");
-        let (client, driver, tls) = if config.get_ssl_mode() == SslMode::Require {
-            let tls = Rustls::new().map_err(|error| error.to_string())?;
+        let (client, driver, tls) = if let Some(roots) = &address.tls {
+            let tls = Rustls::new(roots)?;
             let (client, connection) =
                 config.connect(tls.clone()).await.map_err(|error| format_error_chain(&error))?;
             (client, tokio::spawn(connection).abort_handle(), Some(tls))
         } else {
-            // Without being asked for it TLS would not be checked, and so be worth nothing.
-            config.ssl_mode(SslMode::Disable);
             let (client, connection) =
                 config.connect(NoTls).await.map_err(|error| format_error_chain(&error))?;
             (client, tokio::spawn(connection).abort_handle(), None)
@@ -336,10 +336,10 @@ fn query_error(database: &Database, error: &Error) -> ToolError {
 /// What the role may do that a role for reading should not be able to, whatever is refused here.
 pub(super) async fn list_dangerous_rights(
     database: &Database,
-    config: &Config,
+    address: &PostgresAddress,
 ) -> Result<Vec<String>, ToolError> {
     let failed = |error: Error| query_error(database, &error);
-    let mut session = Session::open(database, config).await?;
+    let mut session = Session::open(database, address).await?;
     session
         .within_time(database, async |transaction| {
             let row = transaction.query_one(POWERS, &[]).await.map_err(failed)?;

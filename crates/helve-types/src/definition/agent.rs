@@ -42,6 +42,9 @@ pub struct AgentDefinition {
     /// The tools it may use, each by its name alone or with more about it; `*` stands for all tools.
     #[serde(default, deserialize_with = "null_is_default")]
     pub tools: Vec<AgentTool>,
+    /// The skills it may load, by name; `*` stands for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub skills: Vec<String>,
     /// The agents that it can give tasks to, each by its name alone or with more about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub subagents: Vec<AgentSubagent>,
@@ -231,6 +234,7 @@ impl AgentDefinition {
             params: ModelParams::default(),
             system_prompt: String::new(),
             tools: vec![],
+            skills: vec![],
             subagents: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),

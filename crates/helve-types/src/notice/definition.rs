@@ -167,6 +167,27 @@ notices! {
     definition_share_unfit(share: &str);
     definition_model_unknown(name: &str);
 
+    // Skills.
+    definition_skill_name_unfit(max: u64);
+    definition_skill_without_file();
+    definition_skill_both_forms();
+    definition_skill_of_folder(name: &str);
+    definition_front_matter_missing();
+    definition_front_matter_unreadable(line: u64);
+    definition_path_unfit(path: &str, max: u64, depth: u64);
+    definition_path_twice(path: &str);
+    definition_not_a_plain_file(path: &str);
+    definition_not_text();
+    definition_base64_wrong();
+    definition_file_in_one_form();
+    definition_files_too_many(max: u64);
+    definition_larger_than(max_bytes: u64);
+    definition_archive_unknown();
+    definition_archive_broken();
+    definition_archive_unsupported();
+    definition_archive_expands(ratio: u64);
+    definition_path_unreadable(path: &str, detail: &str);
+
     // What is odd, but may be meant.
     definition_odd_long_description(length: u64);
     definition_odd_hidden(path: &str, character: &str);

@@ -211,6 +211,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let discovery = assembly.discovery.clone();
     let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
     let (disk_watch, tool_folder) = (assembly.watch.clone(), assembly.tool_folder.clone());
+    let skill_folder = assembly.skill_folder.clone();
     tokio::spawn(async move {
         let tokens = async {
             let mut wakeups = store.subscribe();
@@ -241,6 +242,10 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 if let Err(error) = runtime.agents().refresh().await {
                     tracing::warn!(%error, "agents not refreshed; those known before hold");
                 }
+                if let Err(error) = runtime.skills().refresh().await {
+                    tracing::warn!(%error, "skills not refreshed; those known before hold");
+                }
+                skill_folder.sync(runtime.skills()).await;
             }
         };
         let disk = async {

@@ -65,6 +65,8 @@ pub(super) struct ServerTable {
     pub(super) database_url: Option<SecretString>,
     /// The folder of tools that are programs; `tools` in the data directory unless given.
     pub(super) tools_dir: Option<PathBuf>,
+    /// The folder of skills; `skills` in the data directory unless given.
+    pub(super) skills_dir: Option<PathBuf>,
     pub(super) token: Option<SecretString>,
     /// Names under which the server is reached, besides its own address.
     pub(super) hosts: Vec<String>,
@@ -107,6 +109,7 @@ pub(super) struct AgentTable {
     system: String,
     max_steps: Option<NonZeroU32>,
     tools: Option<Vec<String>>,
+    skills: Option<Vec<String>>,
     #[serde(default)]
     params: ModelParams,
     /// Whether the web is searched before its model is first asked.
@@ -287,6 +290,7 @@ pub(super) fn agents(
             max_steps: table.max_steps.map_or(default.max_steps, NonZeroU32::get),
             tools: table.tools,
             without_tools: vec![],
+            skills: table.skills.unwrap_or(default.skills),
             subagents: table.subagents,
             params: table.params,
             pre_search: table.pre_search,

@@ -24,6 +24,8 @@ mod model_server;
 mod models;
 mod notices;
 mod on_postgres;
+#[cfg(target_os = "linux")]
+mod outages;
 mod outside;
 mod pages;
 mod people;
@@ -37,6 +39,7 @@ mod readme;
 mod rows;
 mod runs;
 mod serving;
+mod skills;
 mod source_requests;
 mod stopping;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use helve_lab::drive::{Campaign, KillVerdict};
+use helve_lab::database::StoreKind;
+use helve_lab::drive::{Campaign, KillVerdict, LabelFilter};
 use helve_lab::mutants::SEEDS;
 use helve_lab::{check, labels};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -25,8 +26,12 @@ const COMMANDS: [(&str, &[&str]); 4] = [
 pub(super) struct AllArgs {
     #[command(flatten)]
     common: Common,
-    #[arg(long, default_value_t = 10_000)]
-    kills: usize,
+    /// How often the server is killed [default: 10000, on PostgreSQL 2000]
+    #[arg(long)]
+    kills: Option<usize>,
+    /// How often PostgreSQL is killed, where the data is there
+    #[arg(long, default_value_t = 200)]
+    database_kills: usize,
     /// How many kills each seeded bug may survive
     #[arg(long, default_value_t = 300)]
     kills_of_bugs: usize,
@@ -43,8 +48,14 @@ struct ReportRow {
 
 pub(super) async fn all(args: &AllArgs) -> anyhow::Result<ExitCode> {
     let mut parts = vec![kills(args).await?, calm(args).await?, bugs(args).await?];
-    for (name, arguments) in COMMANDS {
-        parts.push(command(name, arguments).await?);
+    match args.common.store {
+        StoreKind::Postgres => parts.push(database(args).await?),
+        // These are about files of ours.
+        StoreKind::Sqlite => {
+            for (name, arguments) in COMMANDS {
+                parts.push(command(name, arguments).await?);
+            }
+        }
     }
     println!("{:<10}{:<78}{:<24}{:>8}", "part", "what was done", "found", "seconds");
     for ReportRow { name, done, found, time, .. } in &parts {
@@ -54,7 +65,11 @@ pub(super) async fn all(args: &AllArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn kills(args: &AllArgs) -> anyhow::Result<ReportRow> {
-    let campaign = Campaign { keep_going: true, ..campaign(&args.common, args.kills)? };
+    let kills = args.kills.unwrap_or(match args.common.store {
+        StoreKind::Sqlite => 10_000,
+        StoreKind::Postgres => 2_000,
+    });
+    let campaign = Campaign { keep_going: true, ..campaign(&args.common, kills)? };
     let KillVerdict { tally, failures } = campaign.run().await?;
     println!("{tally}");
     failures.iter().for_each(|failure| println!("{failure}"));
@@ -70,6 +85,22 @@ async fn kills(args: &AllArgs) -> anyhow::Result<ReportRow> {
         ),
         found: violations(failures.len()),
         good: failures.is_empty() && never == 0,
+        time: tally.time,
+    })
+}
+
+/// Deaths of the database server.
+async fn database(args: &AllArgs) -> anyhow::Result<ReportRow> {
+    let campaign = campaign(&args.common, args.database_kills)?;
+    let campaign = Campaign { keep_going: true, places: LabelFilter::Database, ..campaign };
+    let KillVerdict { tally, failures } = campaign.run().await?;
+    println!("{tally}");
+    failures.iter().for_each(|failure| println!("{failure}"));
+    Ok(ReportRow {
+        name: "database",
+        done: format!("{} deaths of PostgreSQL under load, {} checks", tally.kills, tally.checks),
+        found: violations(failures.len()),
+        good: failures.is_empty(),
         time: tally.time,
     })
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
+use helve_lab::database::StoreKind;
 use helve_lab::disk::{self, DiskTrial, Fault, SyscallPlan};
 use helve_lab::drive::{Campaign, KillTally, KillVerdict, LabelFilter, ServerCommand};
 use helve_lab::labels::CrashPoint;
@@ -58,6 +59,9 @@ struct Common {
     /// Where data directories are made [default: in memory]
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// What the server keeps its data in: `sqlite`, or `postgres`, of which each round has its own
+    #[arg(long, default_value = "sqlite")]
+    store: StoreKind,
 }
 
 #[derive(Debug, Args)]
@@ -81,6 +85,9 @@ struct KillArgs {
     /// Die at labels only, all of them again and again
     #[arg(long, conflicts_with_all = ["any_moment", "at"])]
     labels: bool,
+    /// Kill PostgreSQL under load, and Helve while it is away or later
+    #[arg(long, conflicts_with_all = ["any_moment", "at", "labels"])]
+    database: bool,
     /// No kills at all: a load, and a server that is brought to rest
     #[arg(long)]
     calm: bool,
@@ -188,7 +195,7 @@ fn server() -> anyhow::Result<ServerCommand> {
 
 fn campaign(common: &Common, kills: usize) -> anyhow::Result<Campaign> {
     let campaign = Campaign::new(server()?, common.seed, kills);
-    Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), progress, ..campaign })
+    Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), store: common.store, progress, ..campaign })
 }
 
 fn progress(tally: &KillTally, failures: usize) {
@@ -206,6 +213,7 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
         Some(point) => LabelFilter::Only(point),
         None if args.any_moment => LabelFilter::AnyMoment,
         None if args.labels => LabelFilter::Labels,
+        None if args.database => LabelFilter::Database,
         None => LabelFilter::Everywhere,
     };
     let campaign = campaign(&args.common, args.kills)?;

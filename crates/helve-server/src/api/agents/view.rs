@@ -56,6 +56,9 @@ pub(super) struct AgentView {
     /// The tools it may use; all if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<AgentTool>>,
+    /// The skills it may load; `*` stands for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skills: Vec<String>,
     /// Those of `tools` that are not there now; the agent has them as soon as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing_tools: Vec<String>,
@@ -148,6 +151,7 @@ impl AgentView {
             tool_problems: problems.into_iter().collect(),
             missing_tools: missing(app, definition.tools.iter().map(|tool| &tool.name)),
             tools: Some(definition.tools),
+            skills: definition.skills,
             enabled: definition.enabled,
             version: Some(row.version),
             hash: Some(row.hash.clone()),
@@ -168,6 +172,7 @@ impl AgentView {
             missing_subagents: missing_subagents.unwrap_or_default(),
             missing_tools: missing(app, tools.into_iter().flatten()),
             tools: tools.map(|names| names.iter().map(AgentTool::new).collect()),
+            skills: settings.skills,
             name: settings.name,
             id: None,
             source: AgentOrigin::Configuration,

@@ -88,6 +88,7 @@ fn described(agent: &ListedAgent) -> Value {
                 model: settings.model,
                 system_prompt: settings.system,
                 tools: tools.unwrap_or_else(all),
+                skills: settings.skills,
                 params: settings.params,
                 pre_search: settings.pre_search,
                 max_steps: settings.max_steps,

@@ -143,9 +143,19 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("the database `{}` must have the encoding UTF8; it has {}", "数据库 `{}` 的编码必须是 UTF8，现在是 {}"),
     ("the address must begin with `postgres://`", "地址必须以 `postgres://` 开头"),
     (
-        "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for TLS, and write special characters of the password as `%40` for `@`",
-        "地址无法识别；请写成 `postgres://user:password@host:5432/name`，需要 TLS 时加 `?sslmode=require`，密码中的特殊字符要转义，例如 `@` 写成 `%40`",
+        "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for TLS, and write special characters of the password as `%40` for `@`",
+        "地址无法识别；请写成 `postgres://user:password@host:5432/name`，需要 TLS 时加 `?sslmode=verify-full`，密码中的特殊字符要转义，例如 `@` 写成 `%40`",
     ),
+    ("`sslrootcert` needs `sslmode=verify-full` beside it", "`sslrootcert` 需要同时写 `sslmode=verify-full`"),
+    ("the address has the parameter `{}`, which is not supported", "地址中的参数 `{}` 不受支持"),
+    (
+        "`sslmode` must be `disable`, or `verify-full` for TLS, which is always checked in full (`require` means the same)",
+        "`sslmode` 必须是 `disable`；需要 TLS 时写 `verify-full`，证书总是完整检查（`require` 含义相同）",
+    ),
+    ("`sslrootcert` has a `%` that stands for nothing", "`sslrootcert` 中的 `%` 后面不是两位十六进制数"),
+    ("`sslrootcert` is not UTF-8", "`sslrootcert` 不是 UTF-8"),
+    ("the file of `sslrootcert` cannot be used: {}: {}", "`sslrootcert` 指定的文件无法使用：{}：{}"),
+    ("it holds no certificate", "其中没有证书"),
     (
         "the database was written by a newer Helve (layout {}); start that version, or use another --data",
         "数据库由更新的 Helve 写成（布局 {}）；请启动那个版本，或者用 --data 另选目录",
@@ -256,10 +266,6 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ),
     ("`{}` is no name; use letters, digits, `_` and `-`", "`{}` 不能用作名字；请只用字母、数字、`_` 和 `-`"),
     ("the address names no file; use `sqlite:path/to/file`", "地址中没有文件；请写成 `sqlite:path/to/file`"),
-    (
-        "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for TLS",
-        "无法识别这个地址；请写成 `postgres://user:password@host:5432/name`，使用 TLS 时加上 `?sslmode=require`",
-    ),
     ("the address must begin with `sqlite:` or `postgres://`", "地址必须以 `sqlite:` 或 `postgres://` 开头"),
     // An import.
     ("there is no document and no address of one", "没有文档，也没有文档的地址"),
@@ -369,6 +375,28 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     (
         "the id `{}` is taken by the agent `{}`; change that one, or choose another id",
         "编号 `{}` 已被智能体 `{}` 使用；请修改它，或者换个编号",
+    ),
+    (
+        "there is a skill named `{}` already; remove that one first, or give this one another name",
+        "已有名为 `{}` 的技能；请先删除它，或者给这个技能换个名字",
+    ),
+    ("there is no skill named `{}`", "没有名为 `{}` 的技能"),
+    ("the skill `{}` has no version {}", "技能 `{}` 没有版本 {}"),
+    (
+        "the skill `{}` is in the folder of skills on the server; change or delete its files there",
+        "技能 `{}` 在服务器的技能文件夹里；请在那里修改或删除它的文件",
+    ),
+    (
+        "what is offered about `{}`, or the skill itself, has changed meanwhile; look at it again",
+        "`{}` 的待确认版本或技能本身在此期间有变化；请重新查看",
+    ),
+    (
+        "the skill has changed meanwhile and is at version {} now; read it again and decide anew",
+        "技能在此期间被修改过，现在是版本 {}；请重新查看后再决定",
+    ),
+    (
+        "there are {} skills, and more cannot be kept; remove some that nobody uses",
+        "已有 {} 个技能，无法再保存更多；请删除一些没人用的",
     ),
     ("there is no agent named `{}`", "没有名为 `{}` 的智能体"),
     ("there is no draft of the agent `{}`", "智能体 `{}` 没有草稿"),

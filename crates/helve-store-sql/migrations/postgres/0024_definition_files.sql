@@ -1,0 +1,7 @@
+-- Files that definitions name, such as those of a skill: by a hash of their bytes, so that the versions of a definition
+-- share what did not change.
+
+CREATE TABLE definition_files (
+    hash  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    bytes BYTEA NOT NULL
+);
