@@ -1,11 +1,13 @@
 //! The parts of the store that the lab leaves alone: all but the log.
 
+use std::sync::Arc;
+
 use helve_store::{
     Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, Audit, AuditEntry,
-    AuditFilter, AuditHead, AuditRecord, Bus, CallRecord, ChainedEntry, Conversation, DayUsed, Execution,
-    ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange, PlanRecord, Plans, RowChange,
-    RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope, Share, Store, StoreFuture,
-    Token, Views, Wakeups,
+    AuditFilter, AuditHead, AuditRecord, Bus, CallRecord, ChainedEntry, Conversation, DayUsed,
+    DefinitionFile, Execution, ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange,
+    PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope,
+    Share, Store, StoreFuture, Token, Views, Wakeups,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -62,6 +64,8 @@ unchanged! {Rows {
     fn save_switch(kind: RowKind, name: String, enabled: bool, audit: AuditEntry) -> ();
     fn switches(kind: RowKind) -> Vec<(String, bool)>;
     fn row_changes(kind: RowKind) -> u64;
+    fn save_definition_files(files: Vec<DefinitionFile>) -> ();
+    fn definition_file(hash: String) -> Arc<[u8]>;
     fn keep_model_profile(model: String, profile: ModelProfile) -> ();
     fn model_profiles() -> Vec<(String, ModelProfile)>;
 }}
