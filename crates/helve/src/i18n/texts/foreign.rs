@@ -246,6 +246,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the model server at {} cannot be reached; is it running, and is the address right?",
         "无法连接 {} 的模型服务器；它在运行吗？地址正确吗？",
     ),
+    ("the audit log cannot be chained", "无法把审计日志连成链"),
     ("the server stopped while the call was in flight", "调用进行时服务器停止了"),
     ("the client that had the call went silent", "负责这次调用的客户端没有了消息"),
     ("the model server at {} did not answer in time", "{} 的模型服务器没有及时应答"),
