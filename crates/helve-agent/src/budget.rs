@@ -59,6 +59,21 @@ impl Limits {
         }
     }
 
+    /// Of both the one that allows more, for each kind of limit; a limit that only one has holds.
+    #[must_use]
+    pub fn or_more(self, other: Self) -> Self {
+        fn more<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.max(other)
+        }
+        Self {
+            cost_nanos: more(self.cost_nanos, other.cost_nanos),
+            tokens: more(self.tokens, other.tokens),
+            calls: more(self.calls, other.calls),
+            active_ms: more(self.active_ms, other.active_ms),
+            ask_at: more(self.ask_at, other.ask_at),
+        }
+    }
+
     pub fn sets_no_limit(&self) -> bool {
         Kind::ALL.into_iter().all(|kind| kind.get_limit(self).is_none())
     }

@@ -29,6 +29,9 @@ pub use crate::driven::{DirectCall, StepHold};
 use crate::run::{CallAction, Run, Step};
 use crate::step::{ModelStep, UnrecordedCost};
 
+const ACCESS_WITHDRAWN: &str =
+    "the user may not use this agent any more: a group was lost, or the user was disabled";
+
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
 pub enum DriveOutcome {
@@ -153,6 +156,11 @@ impl Driver {
     /// that an open stream holds no room for it.
     async fn carry_out_step(&mut self, step: Step) -> Result<Option<DriveOutcome>, DriveError> {
         match step {
+            Step::AskModel { .. } | Step::PreSearch(_) | Step::CallTools(_) if !self.driven.has_access() => {
+                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
+                let facts = self.driven.run.failure_facts("access_withdrawn", ACCESS_WITHDRAWN.into());
+                return Box::pin(self.end_run(facts, RunState::Failed)).await.map(Some);
+            }
             Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. }
                 if self.must_ask_after_step_hooks() =>
             {

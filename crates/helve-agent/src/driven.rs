@@ -83,6 +83,12 @@ impl DrivenRun {
         self.stop.by.is_some()
     }
 
+    /// Whether the user may still use the agent. What a group gives ends with the membership, not with the sign-in.
+    pub(crate) fn has_access(&self) -> bool {
+        let (people, user) = (self.shared.env.people.current(), &self.origin.user);
+        !people.is_disabled(user) && self.tools.audience.admits(user, &people.groups_of(user))
+    }
+
     /// What the pipeline is told about a call.
     pub(crate) fn call_context(
         &self,
@@ -105,6 +111,7 @@ impl DrivenRun {
             message: Some(self.run.message().id),
             call: call.clone(),
             user: self.origin.user.clone(),
+            groups: self.shared.env.people.current().groups_of(&self.origin.user),
             agent: self.run.setup().agent.clone(),
             request_id: self.run.setup().request_id.clone(),
             language: self.run.language(),

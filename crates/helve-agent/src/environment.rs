@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use helve_store::{Recorded, RunJournal, Store, StoreError};
+use helve_store::{PeopleDirectory, Recorded, RunJournal, Store, StoreError};
 use helve_tool::Catalogue;
-use helve_types::{Fact, ParentCall, RunId, Seal, UserId, World};
+use helve_types::{AgentBudget, Fact, ParentCall, RunId, Seal, UserId, World};
 use tokio::sync::OnceCell;
 
-use crate::agents::AgentCatalogue;
-use crate::budget::{Account, BudgetOwner};
+use crate::agents::{AgentCatalogue, build_limits};
+use crate::budget::{Account, BudgetOwner, Limits};
 use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
 use crate::settings::RuntimeSettings;
@@ -21,6 +21,8 @@ pub struct Environment {
     pub world: World,
     pub catalogue: Arc<Catalogue>,
     pub agents: AgentCatalogue,
+    /// Whose groups decide what they may use; refreshed by the owner of the runtime.
+    pub people: PeopleDirectory,
     pub skills: SkillCatalogue,
     pub settings: RuntimeSettings,
     pub feeds: Feeds,
@@ -35,11 +37,13 @@ pub struct Environment {
 impl Environment {
     /// The store and the world are those of the catalogue.
     pub fn new(catalogue: Arc<Catalogue>, settings: RuntimeSettings) -> Self {
+        let people = PeopleDirectory::default();
         let agents = AgentCatalogue::new(
             &settings.agents,
             &settings.rules,
             catalogue.registry().clone(),
             settings.hooks.clone(),
+            people.clone(),
             catalogue.store().clone(),
             catalogue.world().clone(),
         );
@@ -49,6 +53,7 @@ impl Environment {
             world: catalogue.world().clone(),
             catalogue,
             agents,
+            people,
             skills,
             settings,
             feeds: Feeds::default(),
@@ -109,15 +114,29 @@ impl Environment {
         self.seal.get_or_try_init(read).await
     }
 
+    /// What the user's groups let it use up in a day, in place of what every user may: of several groups the one that
+    /// allows most counts, for each kind of limit. None if no group says anything.
+    fn limits_by_groups(&self, user: &UserId) -> Option<Limits> {
+        let people = self.people.current();
+        let names = people.groups_of(user);
+        let groups = names.iter().filter_map(|name| people.groups.get(name));
+        let limits =
+            groups.map(|group| &group.grants.member_day).filter(|day| **day != AgentBudget::default());
+        let merged = limits.filter_map(|day| build_limits(day).ok()).reduce(Limits::or_more);
+        merged.map(|limits| limits.or_defaults(self.settings.budgets.user_day))
+    }
+
     /// The budgets of the day that a run of this user with this agent draws on, with what was drawn.
     pub async fn load_day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
         let budgets = &self.settings.budgets;
-        if !budgets.has_daily_budget() {
+        let by_groups = self.limits_by_groups(user);
+        if !budgets.has_daily_budget() && by_groups.is_none() {
             return Ok(vec![]);
         }
+        let user_day = by_groups.unwrap_or(budgets.user_day);
         let used = self.store.usage_of_day(self.world.now().day(), user.clone(), agent.into()).await?;
         Ok(vec![
-            Account { whose: BudgetOwner::UserDay, limits: budgets.user_day, used: used.user },
+            Account { whose: BudgetOwner::UserDay, limits: user_day, used: used.user },
             Account { whose: BudgetOwner::AgentDay, limits: budgets.agent_day, used: used.agent },
             Account { whose: BudgetOwner::Day, limits: budgets.day, used: used.all },
         ])

@@ -31,7 +31,7 @@ mod transcript;
 pub use agents::{
     ALL_SKILLS, Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
-    VersionPair, agent_differences, read_agent,
+    VersionPair, agent_differences, check_budget, read_agent,
 };
 pub use budget::{Account, BudgetOwner, Budgets, Limits, find_exhausted_budget};
 pub use calls::call_span;

@@ -1,8 +1,11 @@
 //! From rules and a described call to a verdict.
 
+use std::collections::BTreeSet;
+
 use helve_types::{Effect, Notice, Reason};
 use serde_json::Value;
 
+use crate::rule::matches_wildcard;
 use crate::{Action, DataLeak, Rule};
 
 /// A call as far as rules are concerned.
@@ -18,8 +21,16 @@ pub struct CallAccess<'a> {
     pub client: bool,
     pub agent: &'a str,
     pub user: &'a str,
+    /// The user's groups at this moment.
+    pub groups: &'a BTreeSet<String>,
     /// As they will be sent; null where the tool is judged and not a call of it.
     pub arguments: &'a Value,
+}
+
+impl CallAccess<'_> {
+    pub(crate) fn is_in_group(&self, pattern: &str) -> bool {
+        self.groups.iter().any(|group| matches_wildcard(pattern, group))
+    }
 }
 
 /// From the mildest to the strictest.
@@ -89,9 +100,10 @@ impl Rules {
         }
     }
 
-    /// Whether any rule is about single users.
+    /// Whether any rule is about single users or groups.
     pub fn mention_users(&self) -> bool {
-        self.layers.iter().flat_map(|(_, rules)| rules).any(|rule| rule.user.is_some())
+        let mentions = |rule: &Rule| rule.user.is_some() || rule.group.is_some() || rule.not_group.is_some();
+        self.layers.iter().flat_map(|(_, rules)| rules).any(mentions)
     }
 
     /// Whether every call of the tool is forbidden, whatever its arguments, so that models need not even hear of it.
@@ -149,6 +161,8 @@ mod tests {
         Rule { tool: Some(tool.into()), ..Rule::new(action) }
     }
 
+    static NO_GROUPS: BTreeSet<String> = BTreeSet::new();
+
     fn access(tool: &str, effect: Effect) -> CallAccess<'_> {
         CallAccess {
             tool,
@@ -158,6 +172,7 @@ mod tests {
             client: false,
             agent: "default",
             user: "mei",
+            groups: &NO_GROUPS,
             arguments: &Value::Null,
         }
     }

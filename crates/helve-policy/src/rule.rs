@@ -1,6 +1,6 @@
 //! One rule: which calls it is about and what it says of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use helve_types::Effect;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,12 @@ pub struct Rule {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Members of a group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Users who are in no group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_group: Option<String>,
     /// By its path, such as `to` or `options.urgent`, what an argument must be. An argument that is not there fits
     /// nothing. Of a list all items must fit for a rule that allows, and any for one that asks or denies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -51,6 +57,9 @@ pub struct RuleExample {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The user's groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
     #[serde(default)]
     pub arguments: Value,
     #[serde(default = "default_true")]
@@ -79,6 +88,8 @@ impl Rule {
             effect: None,
             agent: None,
             user: None,
+            group: None,
+            not_group: None,
             arguments: BTreeMap::new(),
             action,
             because: String::new(),
@@ -98,6 +109,8 @@ impl Rule {
         holds(&self.tool, access.tool)
             && holds(&self.agent, access.agent)
             && holds(&self.user, access.user)
+            && self.group.as_ref().is_none_or(|pattern| access.is_in_group(pattern))
+            && self.not_group.as_ref().is_none_or(|pattern| !access.is_in_group(pattern))
             && self.tag.as_ref().is_none_or(|tag| access.tags.contains(tag))
             && self.effect.is_none_or(|effect| effect == access.effect)
     }
@@ -113,7 +126,8 @@ impl Rule {
     /// What is wrong with the rule by its own examples.
     pub fn find_example_problem(&self) -> Option<String> {
         (1..).zip(&self.examples).find_map(|(number, example): (usize, _)| {
-            if self.matches(&example.to_call_access(self)) == example.applies {
+            let groups = example.list_groups(self);
+            if self.matches(&example.to_call_access(self, &groups)) == example.applies {
                 return None;
             }
             let found = if example.applies { "does not speak of" } else { "speaks of" };
@@ -142,7 +156,11 @@ fn conditions_hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of
 }
 
 impl RuleExample {
-    fn to_call_access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
+    fn list_groups(&self, rule: &Rule) -> BTreeSet<String> {
+        self.groups.clone().unwrap_or_else(|| rule.group.iter().cloned().collect())
+    }
+
+    fn to_call_access<'a>(&'a self, rule: &'a Rule, groups: &'a BTreeSet<String>) -> CallAccess<'a> {
         // A condition with a star in it names no single tool or user; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
@@ -155,6 +173,7 @@ impl RuleExample {
             client: false,
             agent: own(&self.agent, &rule.agent),
             user: own(&self.user, &rule.user),
+            groups,
             arguments: &self.arguments,
         }
     }
@@ -233,6 +252,25 @@ mod tests {
             ]
         }));
         assert_eq!(allow.find_example_problem(), None);
+    }
+
+    #[test]
+    fn a_rule_about_a_group_is_about_its_members_or_about_the_others() {
+        let members = rule(json!({
+            "tool": "mail", "group": "sales*", "action": "allow",
+            "examples": [
+                {},
+                {"groups": ["ops", "sales-eu"]},
+                {"groups": ["ops"], "applies": false},
+                {"groups": [], "applies": false}
+            ]
+        }));
+        assert_eq!(members.find_example_problem(), None);
+        let others = rule(json!({
+            "tool": "mail", "not_group": "sales", "action": "deny",
+            "examples": [{}, {"groups": ["ops"]}, {"groups": ["ops", "sales"], "applies": false}]
+        }));
+        assert_eq!(others.find_example_problem(), None);
     }
 
     #[test]

@@ -28,12 +28,13 @@ pub use helve_agent::{
     ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run,
     RunCounters, RunMetrics, RuntimeSettings, ShareSettings, SkillCatalogue, SkillCatalogueError,
     SkillFolder, SkillRow, SkillVersionPair, Step, SubagentLimits, Tools, VersionPair, agent_differences,
+    check_budget,
     read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
 pub use helve_rows::{BatchOutcome, OfferOutcome};
-use helve_store::{Disk, Scope, Store, StoreError};
+use helve_store::{Disk, PeopleDirectory, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Registry};
 use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, ToolSpec, UserId, World};
 use tokio::sync::oneshot;
@@ -111,6 +112,11 @@ impl Runtime {
     /// The agents of the configuration, and those that are rows.
     pub fn agents(&self) -> &AgentCatalogue {
         &self.shared.env().agents
+    }
+
+    /// The users and groups, by which it is decided what somebody may use.
+    pub fn people(&self) -> &PeopleDirectory {
+        &self.shared.env().people
     }
 
     /// The skills that agents can have.

@@ -92,6 +92,7 @@ fn choose_agent(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<A
         client: spec.client,
         agent: CallOrigin::User.agent_name(),
         user: &user.0,
+        groups: &shared.env().people.current().groups_of(user),
         arguments: &arguments,
     };
     let allows = |agent: &&Arc<Agent>| {

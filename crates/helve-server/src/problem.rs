@@ -50,6 +50,10 @@ impl Problem {
         self
     }
 
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// Adds `Retry-After`.
     pub(crate) fn with_retry_after(self, seconds: u32) -> Self {
         self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
@@ -106,6 +110,10 @@ impl From<StoreError> for Problem {
             ),
             StoreError::AlreadyAnswered => {
                 Self::new(StatusCode::CONFLICT, "already_answered", "this was answered before")
+            }
+            StoreError::Taken(what) => {
+                let detail = format!("this {what} belongs to another user; take it from that user first");
+                Self::new(StatusCode::CONFLICT, "taken", detail)
             }
             StoreError::Full(what) => {
                 let detail = format!("there is no room for another {what}; make room first");

@@ -81,6 +81,7 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
+    Migration { number: 20, name: "people", sql: include_str!("../migrations/sqlite/0020_people.sql") },
     Migration {
         number: AUDIT_CHAIN,
         name: "audit_and_approvers",

@@ -7,7 +7,7 @@ use helve_types::{
     Answer, ApprovalId, CallId, CallState, ConversationId, Effect, Event, EventBody, Fact, FailureKind,
     Message, Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{KeptFile, StoreError};
 
@@ -409,7 +409,7 @@ impl std::fmt::Display for ActFor {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenRights {
     Chat,

@@ -1,5 +1,6 @@
 //! What a call knows about where it comes from.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct CallContext {
     pub message: Option<MessageId>,
     pub call: CallId,
     pub user: UserId,
+    /// The user's groups when the call was begun.
+    pub groups: Arc<BTreeSet<String>>,
     pub agent: String,
     /// The `X-Request-Id` of the HTTP request that started the run.
     pub request_id: Option<String>,
@@ -59,6 +62,7 @@ impl CallContext {
             message: None,
             call: CallId::new(run, 1, 0),
             user: UserId(user.into()),
+            groups: Arc::default(),
             agent: "default".into(),
             request_id: None,
             language: Language::default(),

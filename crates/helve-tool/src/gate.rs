@@ -81,6 +81,7 @@ pub(crate) fn call_access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> 
         client: spec.client,
         agent: &cx.agent,
         user: &cx.user.0,
+        groups: &cx.groups,
         arguments: &candidate.arguments.value,
     }
 }

@@ -3,8 +3,10 @@
 mod models;
 mod rows;
 mod session_key;
+mod sign_in;
 mod store;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -26,6 +28,7 @@ use self::models::models;
 pub use self::rows::check_names;
 use self::session_key::session_key;
 pub(crate) use self::session_key::write_private;
+use self::sign_in::sign_in;
 pub(crate) use self::store::{OpenedStore, open_store};
 use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Reach};
@@ -319,6 +322,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
         client: false,
         agent: "",
         user: "",
+        groups: &BTreeSet::new(),
         arguments: &serde_json::Value::Null,
     };
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
@@ -352,6 +356,7 @@ pub fn application(
         secrets_withheld: Some(assembly.withheld.clone()),
         notices_lost: notices.map(|notices| notices.lost().clone()),
         durability_problem: assembly.durability_problem.clone(),
+        sign_in: sign_in(config, world)?,
         ..AppParts::new(assembly.runtime.clone(), access, config.limits.server)
     }))
 }

@@ -66,6 +66,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
     check_texts("", &texts)?;
     check_translations(definition)?;
     check_list("users", &definition.users, USERS_MAX, |at, user| check_label(at, user))?;
+    check_list("groups", &definition.groups, USERS_MAX, |at, group| check_label(at, group))?;
     check_text("system_prompt", &definition.system_prompt, SYSTEM_CHARS_MAX)?;
     for (field, label) in [("language", &definition.language), ("model", &definition.model)] {
         label.iter().try_for_each(|label| check_label(field, label))?;
@@ -109,6 +110,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         budget: build_limits(&definition.budget)?,
         links: links(definition),
         users: definition.users.clone(),
+        groups: definition.groups.clone(),
         language: definition.language.clone(),
         texts,
         translations: definition.translations.clone(),
@@ -274,7 +276,13 @@ fn check_json(field: &str, value: &Value) -> Checked {
 /// The rules of the agent, and last those of single tools.
 fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     check_list("permissions", &definition.permissions, PERMISSIONS_MAX, |at, rule| {
-        for (name, text) in [("tool", &rule.tool), ("tag", &rule.tag), ("user", &rule.user)] {
+        for (name, text) in [
+            ("tool", &rule.tool),
+            ("tag", &rule.tag),
+            ("user", &rule.user),
+            ("group", &rule.group),
+            ("not_group", &rule.not_group),
+        ] {
             text.iter().try_for_each(|text| check_label(&format!("{at}.{name}"), text))?;
         }
         if rule.arguments.len() > ARGUMENTS_MAX {
@@ -299,7 +307,12 @@ fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     Ok(rules)
 }
 
-fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
+/// Whether limits can be read.
+pub fn check_budget(budget: &AgentBudget) -> Result<(), DefinitionError> {
+    build_limits(budget).map(drop)
+}
+
+pub(crate) fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
     let whole = |limit: Option<u64>| limit.map(|limit| if limit == 0 { Limits::LIFTED } else { limit });
     Ok(Limits {
         cost_nanos: scale_amount("budget.money", budget.money, NANOS)?,
@@ -413,6 +426,7 @@ mod tests {
             (json!({"tools": [{"name": "*", "config": {"permission": "ask"}}]}), "tools.0.config"),
             (json!({"tools": [{"name": "look", "config": {"cache": true}}]}), "tools.0"),
             (json!({"users": ["mei", ""]}), "users.1"),
+            (json!({"groups": ["sales", ""]}), "groups.1"),
             (json!({"translations": {"zh": {"display_name": ""}}}), "translations.zh.display_name"),
             (
                 json!({"translations": {"zh": {"example_questions": [" "]}}}),

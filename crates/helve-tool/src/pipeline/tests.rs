@@ -156,6 +156,7 @@ impl Lab {
             message: None,
             call: call.id.clone(),
             user: helve_types::UserId("mei".into()),
+            groups: Arc::default(),
             agent: "default".into(),
             request_id: None,
             language: Default::default(),

@@ -69,9 +69,12 @@ pub struct AgentDefinition {
     /// By a language such as `zh-CN`, what people who read it see in place of the texts above.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
     pub translations: BTreeMap<String, AgentTexts>,
-    /// The users who may use it; `*` stands for any run of characters. Everybody may if nobody is named.
+    /// The users who may use it; `*` stands for any run of characters. Everybody may if neither users nor groups are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub users: Vec<String>,
+    /// The groups whose members may use it, besides the users above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub groups: Vec<String>,
     /// New runs can use it; those that were started before go on.
     #[serde(default = "default_true")]
     pub enabled: bool,
@@ -184,6 +187,12 @@ pub struct AgentPermission {
     pub effect: Option<Effect>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Members of a group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Users who are in no group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_group: Option<String>,
     /// By its path, what an argument must be.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
     pub arguments: BTreeMap<String, Value>,
@@ -244,6 +253,7 @@ impl AgentDefinition {
             example_questions: vec![],
             translations: BTreeMap::new(),
             users: vec![],
+            groups: vec![],
             enabled: true,
         }
     }

@@ -17,6 +17,7 @@ use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
 use super::approvals::ApprovalsTable;
+use super::auth::AuthTable;
 use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
@@ -49,6 +50,7 @@ pub struct File {
     pub(super) labels: LabelsTable,
     pub(super) alarms: AlarmsTable,
     pub(super) approvals: ApprovalsTable,
+    pub(super) auth: AuthTable,
     pub(super) databases: BTreeMap<String, DatabaseTable>,
     pub(super) images: ImagesTable,
     pub(super) egress: EgressTable,
@@ -136,6 +138,9 @@ pub(super) struct AgentTable {
     /// The agents that it can give tasks to.
     #[serde(default)]
     subagents: Vec<AgentSubagent>,
+    /// The groups whose members may use it.
+    #[serde(default)]
+    groups: Vec<String>,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -302,6 +307,7 @@ pub(super) fn agents(
                 .map_err(|(key, what)| places.wrong(&["agents", &number.to_string(), "budget", key], what))?,
             links: BTreeMap::new(),
             users: table.users,
+            groups: table.groups,
             language: table.language,
             texts: AgentTexts {
                 display_name: table.display_name,

@@ -14,6 +14,7 @@ export const en = {
     themes: { system: 'Same as system', light: 'Light', dark: 'Dark' },
     settings: 'Settings',
     signOut: 'Sign out',
+    signedInAs: (who: string) => `Signed in as ${who}`,
     close: 'Close',
     cancel: 'Cancel',
     retry: 'Try again',
@@ -35,6 +36,12 @@ export const en = {
     show: 'Show the token',
     submit: 'Sign in',
     wrong: 'This token is not accepted.',
+    user: 'User name',
+    password: 'Password',
+    wrongPassword: 'The name or the password is wrong.',
+    with: (provider: string) => `Sign in with ${provider}`,
+    useToken: 'Use an access token',
+    usePassword: 'Use a name and a password',
   },
 
   conversations: {

@@ -13,6 +13,7 @@ export const zh: Strings = {
     themes: { system: '跟随系统', light: '浅色', dark: '深色' },
     settings: '设置',
     signOut: '退出登录',
+    signedInAs: (who: string) => `已登录：${who}`,
     close: '关闭',
     cancel: '取消',
     retry: '重试',
@@ -34,6 +35,12 @@ export const zh: Strings = {
     show: '显示令牌',
     submit: '登录',
     wrong: '令牌无效。',
+    user: '用户名',
+    password: '密码',
+    wrongPassword: '用户名或密码不正确。',
+    with: (provider: string) => `用 ${provider} 登录`,
+    useToken: '用访问令牌登录',
+    usePassword: '用用户名和密码登录',
   },
 
   conversations: {

@@ -105,6 +105,9 @@ struct InnerView {
     /// Who may use it; everybody if nobody is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     users: Vec<String>,
+    /// The groups whose members may use it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<String>,
     /// The version of its draft, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<u32>,
@@ -128,6 +131,7 @@ impl AgentView {
             budget: definition.budget,
             pre_search: definition.pre_search,
             users: definition.users,
+            groups: definition.groups,
             draft: agent.draft.as_ref().map(|draft| draft.version),
         });
         let built = agent.agent.as_ref();

@@ -100,6 +100,7 @@ fn described(agent: &ListedAgent) -> Value {
                 translations: settings.translations,
                 users: settings.users,
                 subagents: settings.subagents,
+                groups: settings.groups,
                 ..AgentDefinition::new(settings.name)
             });
             shown["source"] = json!("configuration");

@@ -3,6 +3,7 @@
 use super::Texts;
 
 pub(in crate::i18n) const FOREIGN: Texts = &[
+    ("this {} belongs to another user", "该 {} 已属于另一个用户"),
     // The reader of TOML and of values.
     ("unknown field `{}`, expected one of {}", "没有 `{}` 这个键；可用的键：{}"),
     ("unknown field `{}`, expected {}", "没有 `{}` 这个键；可用的键：{}"),
