@@ -1,5 +1,6 @@
 //! What every run of a process works with, independent of its driver.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use helve_store::{PeopleDirectory, Recorded, RunJournal, Store, StoreError};
@@ -87,8 +88,12 @@ impl Environment {
             }
             let Some(on_asked) = &on_asked else { return };
             for recorded in events {
-                if let Fact::ApprovalAsked(question) = &recorded.event.fact {
-                    on_asked(question.approval);
+                match &recorded.event.fact {
+                    Fact::ApprovalAsked(question) => on_asked(question.approval),
+                    Fact::ApprovalReminded { approval } | Fact::ApprovalEscalated { approval } => {
+                        on_asked(*approval);
+                    }
+                    _ => {}
                 }
             }
         });
@@ -102,6 +107,11 @@ impl Environment {
 
     pub(crate) fn subagent_host(&self) -> Option<&Arc<dyn SubagentHost>> {
         self.subagent_host.get()
+    }
+
+    /// The groups that a user is in now.
+    pub fn groups_of_user(&self, user: &str) -> BTreeSet<String> {
+        self.people.current().groups_of(&UserId(user.to_owned())).as_ref().clone()
     }
 
     pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {

@@ -18,6 +18,7 @@ mod subagents;
 mod taint;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 use helve_tool::Outcome;
 use helve_types::{
@@ -42,6 +43,8 @@ pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
 pub(crate) use self::subagents::{SubagentRun, Subagents};
 use self::taint::TaintState;
+pub(crate) use self::votes::VoteState;
+use self::votes::Votes;
 
 /// More calls than this in one message are not made.
 pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
@@ -75,6 +78,8 @@ pub struct Run {
     #[serde(default)]
     subagents: Subagents,
     claims: Claims,
+    #[serde(default)]
+    votes: Votes,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
     /// It was resumed after its driver was gone.
@@ -118,6 +123,7 @@ impl Run {
             budget: BudgetState::new(at),
             subagents: Subagents::default(),
             claims: Claims::default(),
+            votes: Votes::default(),
             waiting: None,
             resumed: false,
             left_alone: false,
@@ -238,9 +244,10 @@ impl Run {
         self.budget.apply(at, fact);
         self.subagents.apply(fact);
         self.claims.apply(fact);
+        self.votes.apply(at, fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
-            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
+            fact if leaves_run_waiting(fact) => self.waiting,
             _ => None,
         };
         self.left_alone = match fact {
@@ -460,6 +467,23 @@ impl Run {
         let questions = self.calls.iter().filter_map(Call::open_question).chain(self.budget.open_question());
         questions.into_iter().find(|question| question.approval == approval)
     }
+
+    /// What approvers have said about the question so far.
+    pub(crate) fn votes_on(&self, approval: helve_types::ApprovalId) -> VoteState {
+        self.votes.find(approval).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether a run that waits goes on waiting for the same after this.
+fn leaves_run_waiting(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ToolClaimed { .. }
+            | Fact::ToolLate { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
+    )
 }
 
 /// Which of several reasons to wait is told: the one that most needs a person.

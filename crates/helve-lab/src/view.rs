@@ -206,6 +206,9 @@ impl View {
             | Fact::SubagentAsked(_)
             | Fact::SubagentAnswered(_)
             | Fact::SubagentEnded(_)
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
             | Fact::RunWaiting { .. } => {}
         }
     }

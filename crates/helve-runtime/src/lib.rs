@@ -40,6 +40,7 @@ use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, To
 use tokio::sync::oneshot;
 use tracing::{Instrument, error_span};
 
+pub use self::answer::ApproverStanding;
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, ToolCallOutcome};
 use self::client::is_valid_client_name;

@@ -182,10 +182,21 @@ impl Runtime {
     /// One round of the watch. Each part is done even if another fails.
     pub async fn sweep_once(&self) -> Result<(), StoreError> {
         let expired = self.expire_approvals().await;
+        let notified = self.notify_approvers().await;
         let silent = sweep_client_calls(&self.shared).await;
         let left_behind = self.resume_interrupted_runs().await;
         let subagents = self.sweep_subagents().await;
-        expired.and(silent).and(left_behind.map(drop)).and(subagents)
+        expired.and(notified).and(silent).and(left_behind.map(drop)).and(subagents)
+    }
+
+    /// Tells runs whose approvers are to be reminded, or for which others are to be asked.
+    async fn notify_approvers(&self) -> Result<(), StoreError> {
+        let env = self.shared.env();
+        for held in env.store.approvals_to_notify(env.world.now()).await? {
+            let approval = held.id();
+            self.shared.send_to_driver_or_resume(held.run, Command::NotifyApprovers { approval });
+        }
+        Ok(())
     }
 
     async fn expire_approvals(&self) -> Result<(), StoreError> {

@@ -303,6 +303,7 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         },
         because: "it cannot be taken back".into(),
         reasons: vec![],
+        approvers: None,
         binding: "hash".into(),
         expires_at,
         asker: None,

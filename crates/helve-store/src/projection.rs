@@ -111,6 +111,9 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         // What the other answers lead to is recorded by the fact that settles the call.
         Fact::ApprovalAnswered { .. } => return None,
         Fact::ToolLate { .. }
+        | Fact::ApprovalVoted { .. }
+        | Fact::ApprovalReminded { .. }
+        | Fact::ApprovalEscalated { .. }
         | Fact::MessageQueued { .. }
         | Fact::MessageTaken { .. }
         | Fact::BudgetSpent { .. }

@@ -72,6 +72,10 @@ pub trait Views: Send + Sync + 'static {
     /// Pending approvals whose time is up, up to `EXPIRED_MAX` of them.
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
 
+    /// Pending approvals whose approvers are to be reminded, or for which it is time to ask others, up to
+    /// `EXPIRED_MAX` of them.
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
+
     /// Consent that outlives its call, newest first.
     fn allowances(
         &self,

@@ -39,7 +39,8 @@ mod user_question;
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{
-    Action, CallAccess, Pattern, Rule, Rules, Verdict, build_conditions, fits_all, matches_wildcard,
+    Action, Ballot, CallAccess, GroupsOf, Pattern, Rule, Rules, Verdict, VoteEffect, VoteRefusal,
+    build_conditions, fits_all, matches_wildcard,
 };
 // What tools may reach of the store.
 pub use helve_store::{

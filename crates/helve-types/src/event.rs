@@ -188,6 +188,18 @@ pub enum Fact {
         by: String,
     },
 
+    /// One of several approvers agreed; more must.
+    #[serde(rename = "approval.voted")]
+    ApprovalVoted { approval: ApprovalId, answer: Answer, by: String },
+
+    /// Approvers who have not answered are reminded.
+    #[serde(rename = "approval.reminded")]
+    ApprovalReminded { approval: ApprovalId },
+
+    /// Nobody settled the question for long: others may answer it, too.
+    #[serde(rename = "approval.escalated")]
+    ApprovalEscalated { approval: ApprovalId },
+
     /// A person spoke while the run was at work.
     #[serde(rename = "message.queued")]
     MessageQueued { message: MessageId, text: String, by: String },
@@ -308,6 +320,9 @@ impl Fact {
             Self::SubagentEnded(_) => "subagent.ended",
             Self::ApprovalAsked(_) => "approval.asked",
             Self::ApprovalAnswered { .. } => "approval.answered",
+            Self::ApprovalVoted { .. } => "approval.voted",
+            Self::ApprovalReminded { .. } => "approval.reminded",
+            Self::ApprovalEscalated { .. } => "approval.escalated",
             Self::MessageQueued { .. } => "message.queued",
             Self::MessageTaken { .. } => "message.taken",
             Self::BudgetSpent { .. } => "budget.spent",
@@ -346,6 +361,9 @@ impl Fact {
             | Self::TextFinished { .. }
             | Self::TextCutOff { .. }
             | Self::ToolDiscarded { .. }
+            | Self::ApprovalVoted { .. }
+            | Self::ApprovalReminded { .. }
+            | Self::ApprovalEscalated { .. }
             | Self::MessageQueued { .. }
             | Self::MessageTaken { .. }
             | Self::BudgetSpent { .. }

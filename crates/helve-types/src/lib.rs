@@ -5,6 +5,7 @@
 //! in the journal are the bytes a reader gets. Nothing here does IO, waits, or knows who uses it.
 
 mod always;
+mod approvers;
 mod call;
 mod canonical;
 mod compaction;
@@ -37,6 +38,7 @@ mod visible;
 mod world;
 
 pub use always::{Always, Within};
+pub use approvers::{Approvers, Escalation, Vote};
 pub use call::{
     Attachment, CallState, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, PartState, Stage,
     ToolCall, ToolOutput, Trail,

@@ -241,6 +241,9 @@ impl Message {
             | Fact::StepRestarted { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }

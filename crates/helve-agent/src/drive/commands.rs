@@ -25,6 +25,7 @@ impl Driver {
             }
             Command::SubagentChanged { run } => self.note_subagent_change(run),
             Command::Overdue { call } => self.calls.end_overdue_call(driven, &call).await?,
+            Command::NotifyApprovers { approval } => driven.record_due_notice(approval).await?,
             Command::Cancel { by, reply } => {
                 driven.stop.stop(by);
                 _ = reply.send(Ok(()));

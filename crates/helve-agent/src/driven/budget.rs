@@ -84,6 +84,7 @@ impl DrivenRun {
             because: because.text,
             reasons: vec![because.notice],
             binding,
+            approvers: None,
             expires_at: world.now().plus_ms(Question::OPEN_MS),
             asker: self.asker(),
         }

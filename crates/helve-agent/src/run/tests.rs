@@ -124,6 +124,7 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
             because: "risky".into(),
             reasons: vec![],
             binding: "b".into(),
+            approvers: None,
             expires_at: Timestamp(0),
             asker: None,
         }

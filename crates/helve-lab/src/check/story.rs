@@ -261,6 +261,7 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         },
         because: "it changes something".into(),
         reasons: vec![],
+        approvers: None,
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
         asker: None,

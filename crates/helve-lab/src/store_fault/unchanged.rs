@@ -42,6 +42,7 @@ unchanged! {Views {
     fn approval(scope: Scope, approval: ApprovalId) -> Approval;
     fn approvals(scope: Scope, filter: ApprovalFilter) -> Vec<Approval>;
     fn expired_approvals(now: Timestamp) -> Vec<Approval>;
+    fn approvals_to_notify(now: Timestamp) -> Vec<Approval>;
     fn allowances(scope: Scope, filter: AllowanceFilter, page: Page) -> Vec<Allowance>;
     fn allowances_in_force(key: AllowanceKey, now: Timestamp) -> Vec<Allowance>;
     fn usage_of_day(day: i64, user: UserId, agent: String) -> DayUsed;

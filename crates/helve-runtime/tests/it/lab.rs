@@ -319,6 +319,8 @@ fn words(fact: &Fact) -> String {
             None => " {}".into(),
         },
         Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
+        Fact::ApprovalVoted { answer, by, .. } => format!("{} by {by}", json!(answer)),
+        Fact::ApprovalReminded { .. } | Fact::ApprovalEscalated { .. } => String::new(),
         Fact::StepFinished { reason, mode, model, attempt, .. } => {
             let by = model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
             let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };

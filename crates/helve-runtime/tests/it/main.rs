@@ -5,6 +5,7 @@
 mod agent_links;
 mod agent_rows;
 mod always;
+mod approvers;
 mod asking;
 mod barriers;
 mod budgets;

@@ -111,6 +111,10 @@ impl Views for PostgresStore {
         self.read(now, |db, now| Box::pin(approvals::expired(db, *now)))
     }
 
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(now, |db, now| Box::pin(approvals::list_to_notify(db, *now)))
+    }
+
     fn allowances(
         &self,
         scope: Scope,

@@ -99,6 +99,10 @@ impl Views for SqliteStore {
         self.read(move |connection| approvals::expired(connection, now))
     }
 
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(move |connection| approvals::list_to_notify(connection, now))
+    }
+
     fn allowances(
         &self,
         scope: Scope,

@@ -120,6 +120,10 @@ impl Views for MemoryStore {
         self.read(|all| all.expired_approvals(now))
     }
 
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(|all| all.approvals_to_notify(now))
+    }
+
     fn allowances(
         &self,
         scope: Scope,

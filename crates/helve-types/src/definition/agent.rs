@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::{AgentSubagent, BreakerTerms, CacheTerms, RateLimit};
-use crate::{Effect, ModelParams, canonical_json};
+use crate::{Approvers, Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -200,6 +200,9 @@ pub struct AgentPermission {
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
     pub because: String,
+    /// Who is asked, where the rule asks; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Approvers>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The server's answers, as far as the commands look into them.
 
-use helve_types::{Answer, Question, RunState, Spent, Timestamp};
+use helve_types::{Answer, Question, RunState, Spent, Timestamp, Vote};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -17,6 +17,25 @@ pub(crate) struct Approval {
     pub(crate) by: Option<String>,
     #[serde(default)]
     pub(crate) answered_at: Option<Timestamp>,
+    /// Of approvers, where several must agree.
+    #[serde(default)]
+    pub(crate) votes: Vec<Vote>,
+    #[serde(default)]
+    pub(crate) votes_missing: Option<u32>,
+    #[serde(default)]
+    pub(crate) escalated: bool,
+    #[serde(default)]
+    pub(crate) you: Option<ApproverRole>,
+}
+
+/// What the reader may do about a question with approvers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ApproverRole {
+    MayAnswer,
+    Voted,
+    OwnRequest,
+    NotApprover,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

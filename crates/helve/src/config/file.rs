@@ -333,6 +333,8 @@ pub(super) fn check_rules(
     for (path, rules) in std::iter::once((vec![], operator)).chain(of_agents) {
         for (number, rule) in rules.iter().enumerate() {
             let number = number.to_string();
+            let place = [&path[..], &["permissions", &number, "approvers"]].concat();
+            rule.find_approvers_problem().map_or(Ok(()), |problem| Err(places.wrong(&place, problem)))?;
             let path = [&path[..], &["permissions", &number, "examples"]].concat();
             rule.find_example_problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
         }

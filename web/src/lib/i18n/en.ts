@@ -322,6 +322,21 @@ export const en = {
     budgetHint: 'It then runs until the limit is reached; nothing is sent while it waits for you.',
     goOn: 'Continue',
     stopHere: 'Stop here',
+    voting: {
+      group: (name: string) => `everybody in ${name}`,
+      separator: ', ',
+      deciders: (count: number, names: string) =>
+        count === 1 ? `One of these people decides: ${names}` : `${count} of these people must agree: ${names}`,
+      agreed: (names: string) => `Agreed so far: ${names}`,
+      missing: (count: number) => (count === 1 ? 'One more person must agree.' : `${count} more people must agree.`),
+      escalated: 'It waited for long, so more people were asked.',
+      askedBy: (user: string) => `Asked for by ${user}`,
+      you: {
+        voted: 'You have agreed. Others must agree, too.',
+        own_request: 'You asked for this, so another approver must decide.',
+        not_approver: 'Others decide about this.',
+      },
+    },
     outcomeHint: 'Check whether it took effect, then say what you found.',
     effects: {
       read: 'Changes nothing',

@@ -312,6 +312,21 @@ export const zh: Strings = {
     budgetHint: '继续后用到上限为止；等你答复期间不会发送任何调用。',
     goOn: '继续',
     stopHere: '到此为止',
+    voting: {
+      group: (name: string) => `${name} 组的所有成员`,
+      separator: '、',
+      deciders: (count: number, names: string) =>
+        count === 1 ? `由以下任意一人决定：${names}` : `需要以下人员中的 ${count} 人同意：${names}`,
+      agreed: (names: string) => `已同意：${names}`,
+      missing: (count: number) => `还需要 ${count} 人同意。`,
+      escalated: '等待时间较长，已请更多人处理。',
+      askedBy: (user: string) => `由 ${user} 发起`,
+      you: {
+        voted: '你已同意，还需要其他人同意。',
+        own_request: '这是你发起的请求，需要由其他审批人决定。',
+        not_approver: '这件事由其他人决定。',
+      },
+    },
     outcomeHint: '请先确认它是否已经生效，再在下面作答。',
     effects: {
       read: '不改变任何东西',

@@ -189,6 +189,7 @@ impl<'a> World<'a> {
                     },
                     because: "lost".into(),
                     reasons: vec![],
+                    approvers: None,
                     binding: String::new(),
                     expires_at: Timestamp(0),
                     asker: None,

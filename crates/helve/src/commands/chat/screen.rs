@@ -166,6 +166,7 @@ checked = checked
             Fact::ApprovalAnswered { answer, by, .. } => {
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
+            Fact::ApprovalVoted { by, .. } => self.note(&tr!("{who} has agreed; others must, too", who = line(by))),
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
             Fact::BudgetSpent { because, notice } => {
                 let told = notice.as_deref().and_then(sentence);
@@ -182,6 +183,7 @@ checked = checked
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
+            | Fact::ApprovalReminded { .. } | Fact::ApprovalEscalated { .. }
             | Fact::MessageTaken { .. }
             // It stands on the screen already.
             | Fact::TextCutOff { .. }

@@ -1,7 +1,8 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
 use helve_types::{
-    CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
+    Answer, ApprovalId, CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot,
+    StopReason, Trail,
 };
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
@@ -82,6 +83,11 @@ enum Words {
     Both(String, String),
 }
 
+fn answer_words(approval: ApprovalId, answer: &Answer, by: &str) -> Words {
+    let (who, answer) = (line(by), card::said(answer));
+    Words::Line(tr!("{approval} by {who}: {answer}", approval = approval, who = who, answer = answer))
+}
+
 fn words(fact: &Fact) -> Option<(String, Words)> {
     let said = |text: &str| Words::Line(line(text));
     Some(match fact {
@@ -109,15 +115,12 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 )),
             )
         }
-        Fact::ApprovalAnswered { approval, answer, by, .. } => (
-            tr!("answered"),
-            Words::Line(tr!(
-                "{approval} by {who}: {answer}",
-                approval = approval,
-                who = line(by),
-                answer = card::said(answer)
-            )),
-        ),
+        Fact::ApprovalAnswered { approval, answer, by, .. } => {
+            (tr!("answered"), answer_words(*approval, answer, by))
+        }
+        Fact::ApprovalVoted { approval, answer, by } => (tr!("agreed"), answer_words(*approval, answer, by)),
+        Fact::ApprovalReminded { approval } => (tr!("reminded"), Words::Line(approval.to_string())),
+        Fact::ApprovalEscalated { approval } => (tr!("escalated"), Words::Line(approval.to_string())),
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
