@@ -28,8 +28,7 @@ pub use helve_agent::{
     ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run,
     RunCounters, RunMetrics, RuntimeSettings, ShareSettings, SkillCatalogue, SkillCatalogueError,
     SkillFolder, SkillRow, SkillVersionPair, Step, SubagentLimits, Tools, VersionPair, agent_differences,
-    check_budget,
-    read_agent, transcript,
+    check_budget, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;

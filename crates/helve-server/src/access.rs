@@ -23,9 +23,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{
-    ActFor, AuditEntry, ENDED_SESSIONS_MAX, PeopleDirectory, Store, StoreError, Token, TokenRights,
-};
+use helve_store::{ActFor, ENDED_SESSIONS_MAX, PeopleDirectory, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -432,12 +430,6 @@ pub(crate) async fn require_right(
         Err(problem) => return problem.into_response(),
     };
     next.run(Request::from_parts(parts, body)).await
-}
-
-/// The audit's line about a token that was created.
-pub fn describe_new_token(token: &Token, by: &str) -> AuditEntry {
-    let detail = format!("{} with the right {}", token.id, token.rights.as_str());
-    AuditEntry::new(token.created_at, by, "token.created", detail).about(&*token.user.0)
 }
 
 /// A new token, and its text, which is shown once and not stored.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use helve_store::{
     Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, Audit, AuditEntry,
     AuditFilter, AuditHead, AuditRecord, Bus, CallRecord, ChainedEntry, Conversation, DayUsed,
-    DefinitionFile, Execution, ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange,
-    PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope,
-    Share, Store, StoreFuture, Token, Views, Wakeups,
+    DefinitionFile, Execution, ExecutionFilter, ExecutionPage, GroupChange, GroupRecord, KeptFile, Page,
+    PlanBody, PlanChange, PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows,
+    RunFilter, RunRecord, Scope, SessionRecord, SessionsToEnd, Share, Store, StoreFuture, Token, UserChange,
+    UserRecord, Views, Wakeups,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -79,6 +80,15 @@ unchanged! {Plans {
 }}
 
 unchanged! {Access {
+    fn users() -> Vec<UserRecord>;
+    fn save_user(change: UserChange) -> UserRecord;
+    fn delete_user(id: UserId, expected: Option<u32>, audit: AuditEntry) -> ();
+    fn groups() -> Vec<GroupRecord>;
+    fn save_group(change: GroupChange) -> GroupRecord;
+    fn delete_group(name: String, expected: Option<u32>, audit: AuditEntry) -> ();
+    fn create_session(session: SessionRecord, audit: AuditEntry) -> ();
+    fn sessions() -> Vec<SessionRecord>;
+    fn end_sessions(which: SessionsToEnd, audit: AuditEntry) -> u64;
     fn create_token(token: Token, audit: AuditEntry) -> ();
     fn tokens() -> Vec<Token>;
     fn revoke_token(id: String, audit: AuditEntry) -> ();
