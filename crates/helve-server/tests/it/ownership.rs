@@ -31,7 +31,7 @@ impl Tool for Draw {
 }
 
 /// What another user's token may do on a route.
-enum Row {
+enum RouteRule {
     /// The route is about things of one user: with these ids of mei's in the address, each as (name, id).
     Theirs(&'static [&'static str]),
     /// It starts or shows something by an id of mei's in this body.
@@ -45,8 +45,8 @@ enum Row {
 }
 
 /// The row of an operation.
-fn row(operation: &str, mei: &Belongings) -> Option<Row> {
-    use Row::{Admin, Missing, Named, Open, Theirs};
+fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
+    use RouteRule::{Admin, Missing, Named, Open, Theirs};
     Some(match operation {
         "GET /api/runs/{run}"
         | "GET /api/runs/{run}/events"
@@ -346,27 +346,27 @@ async fn whatever_belongs_to_one_user_does_not_exist_for_another_on_every_route(
                 }
             };
             match row {
-                Row::Theirs(names) => {
+                RouteRule::Theirs(names) => {
                     assert_eq!(right, Some("chat"), "{name}");
                     for filled in mei.fill(path, names) {
                         expect(filled, example, StatusCode::NOT_FOUND).await;
                     }
                 }
-                Row::Named(bodies) => {
+                RouteRule::Named(bodies) => {
                     for body in bodies.as_array().unwrap() {
                         expect(plain.clone(), Some(body), StatusCode::NOT_FOUND).await;
                     }
                 }
-                Row::Admin => {
+                RouteRule::Admin => {
                     assert_eq!(right, Some("admin"), "{name}");
                     expect(plain.clone(), example, StatusCode::FORBIDDEN).await;
                 }
-                Row::Missing => expect(plain.clone(), None, StatusCode::NOT_FOUND).await,
-                Row::Open if method == Method::GET && !path.contains('{') => {
+                RouteRule::Missing => expect(plain.clone(), None, StatusCode::NOT_FOUND).await,
+                RouteRule::Open if method == Method::GET && !path.contains('{') => {
                     let query = if plain == "/api/tools/export" { "?format=openai" } else { "" };
                     expect(format!("{plain}{query}"), None, StatusCode::OK).await;
                 }
-                Row::Open => assert_ne!(right, Some("admin"), "{name}"),
+                RouteRule::Open => assert_ne!(right, Some("admin"), "{name}"),
             }
             // Nobody acts for mei who may not.
             let parameters = operation["parameters"].as_array().unwrap();
