@@ -12,7 +12,7 @@ use helve_runtime::{
 use helve_server::{
     AccessSettings, App, AppParts, ListenSettings, Network, ServerLimits, new_token, router, serve,
 };
-use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
+use helve_store::{Access, ActFor, AuditEntry, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Registry, Request, Rule, Tool, ToolBuilder, ToolError, ToolFuture,
@@ -295,6 +295,10 @@ impl TestServer {
     /// A token for `user`, after which the server asks everybody for one.
     pub(crate) async fn token(&self, user: &str, rights: TokenRights) -> String {
         self.token_for(user, rights, ActFor::OnlySelf).await
+    }
+
+    pub(crate) fn audit_entry(&self) -> AuditEntry {
+        AuditEntry::new(self.world.now(), "operator", "token.changed", "")
     }
 
     /// The same, which may act for others.

@@ -167,8 +167,8 @@ fn two_of_three_must_agree_and_neither_asked_for_it_whatever_is_killed_in_betwee
     assert_eq!((status, &refused["code"]), (409, &json!("other_decision")), "{refused}");
     let (status, decided) = office.answer(&wang, &approval, &yes);
     assert_eq!((status, &decided["state"], &decided["by"]), (200, &json!("answered"), &json!("wang")));
-    office.start();
     assert_eq!(office.settled(&mei, &run), "completed");
+    office.start();
     assert_eq!(office.service.asked().len(), 1, "exactly one effect");
     let log = office.log(&run, &mei);
     for (kind, count) in [("approval.voted", 1), ("approval.answered", 1), ("tool.finished", 1)] {
