@@ -113,12 +113,32 @@ pub async fn copy_database(
     from: &DatabasePlace,
     to: &DatabasePlace,
     now: Timestamp,
-    mut tell: impl FnMut(CopyProgress),
+    tell: impl FnMut(CopyProgress),
 ) -> Result<CopyReport, CopyError> {
     let source = match from {
         DatabasePlace::Sqlite(data) => Side::Sqlite(SqliteCopy::open_source(data)?),
         DatabasePlace::Postgres(settings) => Side::Postgres(PostgresCopy::open_source(settings).await?),
     };
+    copy_between(source, to, now, tell).await
+}
+
+/// Copies what one moment had to a new database of SQLite, while a server may be writing to the original.
+pub async fn snapshot_postgres(
+    from: &PostgresSettings,
+    to: PathBuf,
+    now: Timestamp,
+    tell: impl FnMut(CopyProgress),
+) -> Result<CopyReport, CopyError> {
+    let source = Side::Postgres(PostgresCopy::open_snapshot(from).await?);
+    copy_between(source, &DatabasePlace::Sqlite(to), now, tell).await
+}
+
+async fn copy_between(
+    source: Side,
+    to: &DatabasePlace,
+    now: Timestamp,
+    mut tell: impl FnMut(CopyProgress),
+) -> Result<CopyReport, CopyError> {
     let target = match to {
         DatabasePlace::Sqlite(data) => Side::Sqlite(SqliteCopy::open_target(data, now)?),
         DatabasePlace::Postgres(settings) => Side::Postgres(PostgresCopy::open_target(settings, now).await?),

@@ -1,6 +1,7 @@
 //! The data directory: private, on a local disk, and held by one server at a time.
 
 mod private;
+mod restore;
 mod watch;
 
 use std::fs::{self, File};
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::private::{options, tighten};
-pub use self::watch::DiskWatch;
+pub use self::restore::Restoration;
+pub use self::watch::{DiskWatch, free_bytes};
 
 /// The database of SQLite.
 pub(crate) const DATABASE: &str = "helve.db";
@@ -28,6 +30,9 @@ pub enum DataDirError {
 
     #[error("the data directory `{}` is on a network file system ({kind}), where locks and syncs cannot be trusted; choose a local disk with --data", path.display())]
     Network { path: PathBuf, kind: String },
+
+    #[error("a restore into the data directory `{}` is not finished; wait for it, or run `helve serve`, which finishes it", path.display())]
+    Restoring { path: PathBuf },
 }
 
 impl DataDirError {
@@ -63,6 +68,7 @@ impl DataDir {
             let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() }.to_owned();
             return Err(DataDirError::InUse { path: path.to_owned(), holder });
         }
+        restore::finish(path).map_err(unusable)?;
         // Only the holder changes what others may be using.
         let has_data = path.join(DATABASE).exists();
         let changed = tighten(path).map_err(unusable)?;
@@ -93,6 +99,9 @@ impl DataDir {
         let at_work = options().append(true).create(true).open(path.join(COMMANDS));
         let at_work = at_work.map_err(unusable)?;
         at_work.lock_shared().map_err(unusable)?;
+        if restore::is_unfinished(path) {
+            return Err(DataDirError::Restoring { path: path.to_owned() });
+        }
         Ok(Self { path: path.to_owned(), watch: None, is_held: false, _lock: at_work })
     }
 

@@ -1,6 +1,11 @@
 //! How far a database is behind this program.
 
-use crate::migrate::{MigrateError, Migration, list_pending};
+use crate::migrate::{MigrateError, Migration, SQLITE, list_pending};
+
+/// The last layout that this program knows.
+pub fn newest_layout() -> u32 {
+    SQLITE.iter().map(|migration| migration.number).max().unwrap_or_default()
+}
 
 /// The layout of a database that this program can bring up to date or that is.
 #[derive(Debug, Clone, PartialEq, Eq)]

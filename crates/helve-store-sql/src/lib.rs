@@ -11,15 +11,19 @@ mod layout;
 mod migrate;
 mod opened_row;
 mod postgres;
+mod snapshot;
 mod sqlite;
 
-pub use copy::{CopyError, CopyProgress, CopyReport, CopyStep, DatabasePlace, TableRows, copy_database};
-pub use data_dir::{DataDir, DataDirError, DiskWatch};
-pub use layout::{Layout, LayoutStep};
+pub use copy::{
+    CopyError, CopyProgress, CopyReport, CopyStep, DatabasePlace, TableRows, copy_database, snapshot_postgres,
+};
+pub use data_dir::{DataDir, DataDirError, DiskWatch, Restoration, free_bytes};
+pub use layout::{Layout, LayoutStep, newest_layout};
 pub use postgres::{
     PostgresError, PostgresSettings, PostgresStore, migrate_database as migrate_postgres,
-    read_layout as read_postgres_layout,
+    read_foreign_tables, read_layout as read_postgres_layout,
 };
+pub use snapshot::{SnapshotError, SnapshotProgress, snapshot_sqlite};
 pub use sqlite::{
     OpenError, SqliteStore, Syncs, migrate_database as migrate_sqlite, read_layout as read_sqlite_layout,
 };

@@ -3,9 +3,11 @@
 mod agents;
 mod approvals;
 mod audit;
+mod backup;
 mod chat;
 mod db;
 mod doctor;
+mod import;
 mod import_openapi;
 mod models;
 mod notice;
@@ -83,6 +85,12 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
     Db(db::DbArgs),
+    /// Import what another system has
+    Import(import::ImportKindArgs),
+    /// Write a backup of all data to a file, also while the server runs
+    Backup(backup::BackupArgs),
+    /// Put a backup into the data directory while no server runs
+    Restore(backup::RestoreArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
     Doctor(doctor::DoctorArgs),
     /// The process of one query of `query_database`, which the server starts by itself
@@ -113,6 +121,7 @@ impl Command {
         match self {
             Self::Serve(args) => Some(&mut args.common),
             Self::Db(args) => Some(&mut args.common),
+            Self::Restore(args) => Some(&mut args.common),
             _ => self.reach_mut().map(|reach| &mut reach.common),
         }
     }
@@ -128,8 +137,10 @@ impl Command {
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
             Self::Audit(args) => Some(&mut args.reach),
+            Self::Import(args) => Some(&mut args.reach),
+            Self::Backup(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
-            Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
+            Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::Restore(_) | Self::QueryWorker => None,
         }
     }
 }
@@ -175,13 +186,16 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Token(args) => token::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Backup(args) => backup::back_up(&args),
+        Command::Restore(args) => backup::restore(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }
 }
 
 /// For commands that do a few things and end.
-fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -12,6 +12,7 @@
 
 pub mod alarms;
 pub mod assemble;
+mod backup;
 mod client;
 pub mod commands;
 pub mod config;
@@ -25,6 +26,7 @@ pub mod notices;
 mod outlet;
 pub mod output;
 mod process;
+mod source_rows;
 #[cfg(test)]
 mod testing;
 pub mod webhook;

@@ -106,6 +106,11 @@ fn allocate(mut file: File, bytes: u64) -> io::Result<()> {
     file.sync_all()
 }
 
+/// How much may be written beside a path.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    measure(path).map(|space| space.free)
+}
+
 #[cfg(unix)]
 fn measure(path: &Path) -> io::Result<DiskSpace> {
     let found = rustix::fs::statvfs(path)?;

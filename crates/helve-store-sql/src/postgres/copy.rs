@@ -39,6 +39,23 @@ impl PostgresCopy {
         Ok(source)
     }
 
+    /// A database that a server may be writing to, as it is at one moment.
+    pub(crate) async fn open_snapshot(settings: &PostgresSettings) -> Result<Self, CopyError> {
+        let session = Session::open(settings).await?;
+        let place = settings.to_string();
+        let layout = migrate::read_layout(&session.client, &place).await?;
+        let source = Self { session: Arc::new(session), place };
+        check_newest(&source.place, &layout)?;
+        let begun = async {
+            source.client().batch_execute(PATIENCE).await?;
+            source.client().batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+        };
+        let unusable =
+            |error| PostgresError::Unusable { place: source.place.clone(), problem: describe(&error) };
+        begun.await.map_err(|error| CopyError::Postgres(unusable(error)))?;
+        Ok(source)
+    }
+
     /// An empty database, whose tables are made if need be.
     pub(crate) async fn open_target(settings: &PostgresSettings, now: Timestamp) -> Result<Self, CopyError> {
         let (target, layout) = Self::open(settings).await?;

@@ -5,6 +5,7 @@ mod audit;
 mod bus;
 mod columns;
 mod copy;
+mod foreign;
 mod held;
 mod layout;
 mod log;
@@ -25,6 +26,7 @@ use tokio::task::JoinHandle;
 use self::bus::WakeupListener;
 use self::columns::{Db, describe};
 pub(crate) use self::copy::PostgresCopy;
+pub use self::foreign::read_foreign_tables;
 use self::held::describe_pool_error;
 pub use self::layout::{migrate_database, read_layout};
 #[cfg(test)]

@@ -188,7 +188,7 @@ pub(super) fn enable_stable_plans(connection: &Connection) -> Result<(), rusqlit
 
 /// The database holds conversations: not for other users of the machine. SQLite gives the files beside it the mode
 /// that the database has when they are made, so it comes first.
-fn restrict_permissions(path: &Path) -> Result<(), OpenError> {
+pub(super) fn restrict_permissions(path: &Path) -> Result<(), OpenError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -81,7 +81,7 @@ pub(super) fn run(args: DbArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The database that the configuration names.
-fn configured(config: &Config) -> DatabasePlace {
+pub(super) fn configured(config: &Config) -> DatabasePlace {
     match &config.database {
         Some(settings) => DatabasePlace::Postgres(Box::new(settings.clone())),
         None => DatabasePlace::Sqlite(config.data.clone()),

@@ -7,6 +7,8 @@ mod agents;
 mod always;
 mod asking;
 mod audit;
+#[cfg(unix)]
+mod backup;
 mod chat;
 mod clients;
 mod commands;
@@ -18,6 +20,7 @@ mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod importing;
 mod injection;
 mod languages;
 mod model_server;

@@ -154,7 +154,7 @@ fn the_page_of_commands_is_what_the_binary_has() {
     let known: BTreeSet<_> = common.iter().map(|argument| argument.get_long()).collect();
     common.extend(of_reach.filter(|argument| !known.contains(&argument.get_long())));
     page.extend(common.into_iter().map(row));
-    page.push_str("\n`serve` and `db` have no `--server`, and `parse` has only `--lang`.\n");
+    page.push_str("\n`serve`, `db` and `restore` have no `--server`, and `parse` has only `--lang`.\n");
     for command in
         cli.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set())
     {

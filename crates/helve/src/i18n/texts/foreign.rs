@@ -88,6 +88,20 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("Temporary failure in name resolution", "域名解析暂时失败"),
     ("No address associated with hostname", "这个名字没有地址"),
     // The data directory and the database.
+    (
+        "a restore into the data directory `{}` is not finished; wait for it, or run `helve serve`, which finishes it",
+        "向数据目录 `{}` 的恢复尚未完成；请等待，或者运行 `helve serve` 来完成它",
+    ),
+    ("the database cannot be copied to `{}`: {}", "无法把数据库复制到 `{}`：{}"),
+    (
+        "`{}` is not a path that an archive may have: it leads out of the folder, or is too long",
+        "`{}` 不是归档里可以有的路径：它指向文件夹之外，或者太长",
+    ),
+    (
+        "`{}` is a link, a folder or a device; only files may be in this archive",
+        "`{}` 是链接、文件夹或设备；归档里只能有文件",
+    ),
+    ("the header of a file is damaged", "一个文件的文件头已损坏"),
     ("cannot use the data directory `{}`: {}", "无法使用数据目录 `{}`：{}"),
     (
         "the data directory `{}` is in use by {}; stop it, or give this one another with --data",

@@ -1,0 +1,235 @@
+//! What `helve backup`, `restore` and `import` say, and what keeping and deleting data is about.
+
+use super::Texts;
+
+pub(super) const TEXTS: Texts = &[
+    (
+        "Write a backup of all data to a file, also while the server runs",
+        "把全部数据备份到一个文件，服务器运行时也可以",
+    ),
+    ("Put a backup into the data directory while no server runs", "在服务器停止时把备份恢复到数据目录"),
+    ("The file to write; it must not exist", "要写入的文件；它必须还不存在"),
+    (
+        "Only the database, without notes, tools, skills and the session key",
+        "只备份数据库，不含笔记、工具、技能和会话密钥",
+    ),
+    (
+        "Print JSON: `{\"file\", \"bytes\", \"files\", \"layout\", \"created_at\", \"left_out\"}`",
+        "输出 JSON：`{\"file\", \"bytes\", \"files\", \"layout\", \"created_at\", \"left_out\"}`",
+    ),
+    ("The backup", "备份文件"),
+    (
+        "Move what the data directory has aside, to a folder `replaced-…` in it",
+        "把数据目录里现有的内容移到其中的文件夹 `replaced-…`",
+    ),
+    ("Only check the backup; change nothing", "只检查备份，不做任何改动"),
+    (
+        "Print JSON: `{\"file\", \"files\", \"layout\", \"created_at\", \"helve\", \"replaced\"}`",
+        "输出 JSON：`{\"file\", \"files\", \"layout\", \"created_at\", \"helve\", \"replaced\"}`",
+    ),
+    ("`{file}` cannot be written", "无法写入 `{file}`"),
+    ("`{file}` exists already; name another file", "`{file}` 已经存在；请换一个文件名"),
+    (
+        "another backup to `{file}` is being made; wait for it or name another file",
+        "正在向 `{file}` 写另一个备份；请等它完成，或者换一个文件名",
+    ),
+    (
+        "`{file}` is in the data directory, which it is to save; name a file elsewhere, best on another disk",
+        "`{file}` 在要备份的数据目录里；请写到别处，最好是另一块磁盘",
+    ),
+    (
+        "the disk of `{file}` has {free} MiB free, and the backup may need {needed}; free some space or name a file on another disk",
+        "`{file}` 所在磁盘剩余 {free} MiB，备份可能需要 {needed} MiB；请腾出空间，或者写到另一块磁盘",
+    ),
+    ("the name of `{file}` is not UTF-8", "`{file}` 的文件名不是 UTF-8"),
+    ("`{file}` cannot be added to the backup", "无法把 `{file}` 加入备份"),
+    (
+        "`{file}` became shorter while it was read; make the backup again",
+        "读取时 `{file}` 变短了；请重新备份",
+    ),
+    ("`{file}` cannot be read", "无法读取 `{file}`"),
+    ("the backup `{file}` cannot be read", "无法读取备份 `{file}`"),
+    (
+        "`{file}` is no backup of Helve, or its beginning is damaged",
+        "`{file}` 不是 Helve 的备份，或者开头已经损坏",
+    ),
+    (
+        "the backup `{file}` was made by a newer Helve ({version}); restore it with that version",
+        "备份 `{file}` 由更新的 Helve（{version}）制作；请用该版本恢复",
+    ),
+    ("the list of its files is missing", "缺少文件清单"),
+    ("no such file belongs into a backup", "备份里不该有这个文件"),
+    ("`{path}` cannot be unpacked; nothing was restored", "无法解出 `{path}`；没有恢复任何内容"),
+    ("its hash is missing", "缺少它的校验值"),
+    ("its hash is another one", "校验值不符"),
+    ("the end of the file is not as it was written", "文件结尾与写入时不同"),
+    ("it lists other files than there are", "清单与实际的文件不符"),
+    ("it is missing", "缺失"),
+    (
+        "the backup `{file}` is damaged at `{part}`: {what}; nothing was restored, use another backup",
+        "备份 `{file}` 在 `{part}` 处损坏：{what}；没有恢复任何内容，请使用另一个备份",
+    ),
+    ("the file ends in the middle of it", "文件在它中间就结束了"),
+    ("what follows it is not as it was written", "它之后的内容与写入时不同"),
+    ("the file ends after it", "文件在它之后就结束了"),
+    ("it is too long", "太长"),
+    (
+        "the data directory {data} is not empty: it has `{name}`; with --replace what it has is moved aside",
+        "数据目录 {data} 不是空的：里面有 `{name}`；加上 --replace 会先把现有内容移到一旁",
+    ),
+    ("nothing can be unpacked in {data}", "无法在 {data} 里解出文件"),
+    (
+        "the files cannot be moved into place; `helve serve` tries again. The data directory is {data}",
+        "无法把文件移到位；`helve serve` 会再试一次。数据目录是 {data}",
+    ),
+    (
+        "the backup has layout {layout} of Helve {version}, and this Helve knows layouts up to {newest}; restore it with that version",
+        "备份的布局是 {layout}（Helve {version}），而这个 Helve 只认识到布局 {newest}；请用该版本恢复",
+    ),
+    (
+        "the disk of {data} has {free} MiB free, and the backup needs {needed}; free some space",
+        "{data} 所在磁盘剩余 {free} MiB，备份需要 {needed} MiB；请腾出空间",
+    ),
+    ("database: {bytes} of about {of} MiB copied", "数据库：已复制 {bytes} MiB，共约 {of} MiB"),
+    ("left out: {path} is no plain file", "未备份：{path} 不是普通文件"),
+    (
+        "{file}: {files} files, {bytes} bytes, layout {layout}",
+        "{file}：{files} 个文件，{bytes} 字节，布局 {layout}",
+    ),
+    (
+        "{file} is whole: {files} files, made {made} by Helve {version}, layout {layout}",
+        "{file} 完好：{files} 个文件，由 Helve {version} 于 {made} 制作，布局 {layout}",
+    ),
+    (
+        "{files} files restored, made {made} by Helve {version}, layout {layout}; now run `helve doctor`, then `helve serve`",
+        "已恢复 {files} 个文件（由 Helve {version} 于 {made} 制作，布局 {layout}）；现在运行 `helve doctor`，然后运行 `helve serve`",
+    ),
+    ("what was there before is in {aside}", "原来的内容在 {aside}"),
+    ("{path}: {bytes} bytes", "{path}：{bytes} 字节"),
+    ("Import what another system has", "导入另一个系统的数据"),
+    (
+        "Import the tables tools, agents and agent_tools of the tool system that Helve replaces",
+        "导入被 Helve 取代的工具系统的表 tools、agents 和 agent_tools",
+    ),
+    (
+        "Import the tables tools, agents and agent_tools of the tool system that Helve replaces\n\nIt shows what it would make and asks. Everything is made or nothing: a wrong row is told with its number.",
+        "导入被 Helve 取代的工具系统的表 tools、agents 和 agent_tools\n\n先列出将要创建的内容，再询问。要么全部创建，要么什么都不创建：有错的行会连同行号一起指出。",
+    ),
+    (
+        "A dump that pg_dump wrote as plain SQL, a JSON object with the lists `tools`, `agents` and `agent_tools`, `-` for standard input, or the database itself: `postgres://USER:PASSWORD@HOST:PORT/NAME`",
+        "pg_dump 以纯 SQL 写出的转储、带有列表 `tools`、`agents` 和 `agent_tools` 的 JSON 对象、`-`（标准输入），或者数据库本身：`postgres://USER:PASSWORD@HOST:PORT/NAME`",
+    ),
+    ("Replace tools and agents that already exist", "替换已经存在的工具和智能体"),
+    ("Do not ask", "不询问"),
+    ("Let the tools reach this machine where their addresses say so", "如果工具的地址指向本机，允许它们访问"),
+    (
+        "Print JSON: `{\"tools\", \"agents\", \"links\", \"secrets\", \"notes\", \"made\"}`; needs `--yes` or `--dry-run`",
+        "输出 JSON：`{\"tools\", \"agents\", \"links\", \"secrets\", \"notes\", \"made\"}`；需要 `--yes` 或 `--dry-run`",
+    ),
+    ("--json needs --yes or --dry-run", "--json 需要 --yes 或 --dry-run"),
+    ("the database {place} has no table {tables}", "数据库 {place} 里没有表 {tables}"),
+    ("there is nothing to import", "没有可以导入的内容"),
+    ("nothing was imported", "什么都没有导入"),
+    (
+        "imported: {tools} tools, {agents} agents, {links} links",
+        "已导入：{tools} 个工具，{agents} 个智能体，{links} 个关联",
+    ),
+    (
+        "together: {tools} tools, {agents} agents, {links} links",
+        "合计：{tools} 个工具，{agents} 个智能体，{links} 个关联",
+    ),
+    ("row {first} has the same name", "第 {first} 行的名字相同"),
+    ("tools, row {number} (`{name}`): {error}", "tools，第 {number} 行（`{name}`）：{error}"),
+    ("agents, row {number} (`{name}`): {error}", "agents，第 {number} 行（`{name}`）：{error}"),
+    ("{wrong} rows cannot be imported; nothing was changed", "有 {wrong} 行无法导入；没有做任何改动"),
+    ("tool {name}{id}", "工具 {name}{id}"),
+    ("agent {name} ({id}){outcome}", "智能体 {name}（{id}）{outcome}"),
+    (", changed", "，有改动"),
+    (", unchanged", "，没有改动"),
+    (
+        "secret {secret} stays unbound: {tools} fail until you confirm the variable and the host with `helve tools bind {first}`",
+        "密钥 {secret} 尚未绑定：在你用 `helve tools bind {first}` 确认变量和主机之前，{tools} 的调用都会失败",
+    ),
+    (
+        "nobody can be asked here; give --yes to import all of this, or --dry-run",
+        "这里无法询问；加上 --yes 导入以上全部内容，或者用 --dry-run",
+    ),
+    ("Import all of this? [y/N] ", "导入以上全部内容？[y/N] "),
+    ("`{name}` stays: {error}", "`{name}` 保留：{error}"),
+    ("the import was given up; new tools were deleted again", "导入已放弃；新建的工具已重新删除"),
+    ("the table `{table}` has more than {max} rows", "表 `{table}` 超过 {max} 行"),
+    (
+        "this is a dump in PostgreSQL's own format; make a plain one: pg_dump --format=plain --table=tools --table=agents --table=agent_tools",
+        "这是 PostgreSQL 自有格式的转储；请制作纯 SQL 转储：pg_dump --format=plain --table=tools --table=agents --table=agent_tools",
+    ),
+    ("this file is compressed; unpack it first", "这个文件是压缩的；请先解压"),
+    ("it cannot be read as UTF-8", "无法按 UTF-8 读取"),
+    ("it has more than {max} MiB; import it in parts", "超过 {max} MiB；请分批导入"),
+    (
+        "it must be an object with the lists {tables}; a list of tools alone is for `helve tools import`",
+        "必须是带有列表 {tables} 的对象；单独的工具列表请用 `helve tools import`",
+    ),
+    ("`{name}` is not read", "不读取 `{name}`"),
+    ("`{name}` must be a list of rows", "`{name}` 必须是行的列表"),
+    ("`{name}`, row {number}: it must be an object", "`{name}`，第 {number} 行：必须是对象"),
+    (
+        "line {line}: the statement has more than {max} MiB; make the dump without --rows-per-insert",
+        "第 {line} 行：语句超过 {max} MiB；制作转储时请不要用 --rows-per-insert",
+    ),
+    ("line {line}: the dump ends in the middle of a statement", "第 {line} 行：转储在一条语句中间就结束了"),
+    ("line {line}: the row has more than {max} MiB", "第 {line} 行：这一行超过 {max} MiB"),
+    ("a text does not end", "文本没有结尾"),
+    ("line {line}: {error}", "第 {line} 行：{error}"),
+    ("line {line}", "第 {line} 行"),
+    (
+        "no table {tables} is in it; make a dump with pg_dump, or a JSON object with these lists",
+        "里面没有表 {tables}；请用 pg_dump 制作转储，或者写一个带有这些列表的 JSON 对象",
+    ),
+    (
+        "the table `{table}` of the schema `{other}` is left out; that of `{schema}` is read",
+        "模式 `{other}` 的表 `{table}` 未读取；读取的是 `{schema}` 的",
+    ),
+    (
+        "only the usual form of COPY is read; make the dump with pg_dump",
+        "只读取常用形式的 COPY；请用 pg_dump 制作转储",
+    ),
+    ("the dump ends in the middle of the table `{table}`", "转储在表 `{table}` 中间就结束了"),
+    ("line {line}: it is not UTF-8", "第 {line} 行：不是 UTF-8"),
+    (
+        "line {line}: the row has {found} fields, and the table has {wanted}",
+        "第 {line} 行：有 {found} 个字段，而表有 {wanted} 列",
+    ),
+    (
+        "a row of `{table}` has {found} values, and the table has {wanted} columns",
+        "`{table}` 的一行有 {found} 个值，而表有 {wanted} 列",
+    ),
+    (
+        "the columns of the table `{table}` are not known; make the dump with its CREATE TABLE, or with --column-inserts",
+        "不知道表 `{table}` 有哪些列；制作转储时请包含 CREATE TABLE，或者用 --column-inserts",
+    ),
+    ("its values cannot be read", "无法读取它的值"),
+    ("tool `{name}`: its columns {columns} are left out", "工具 `{name}`：未导入列 {columns}"),
+    (
+        "{count} links of the agent `{agent}` are left out: it is not in the table `agents`",
+        "未导入智能体 `{agent}` 的 {count} 个关联：它不在表 `agents` 里",
+    ),
+    (
+        "`agent_tools`, row {number}: left out, since it names no agent or no tool",
+        "`agent_tools`，第 {number} 行：没有写明智能体或工具，未导入",
+    ),
+    ("the link to `{tool}` is left out: there is no such tool", "未导入与 `{tool}` 的关联：没有这个工具"),
+    ("a second link to `{tool}` is left out", "未导入与 `{tool}` 的第二个关联"),
+    ("`{tool}`: of its config {members} is left out", "`{tool}`：其 config 中的 {members} 未导入"),
+    ("its name becomes `{name}`; people see `{given}`", "名字改为 `{name}`；显示为 `{given}`"),
+    (
+        "its model `{model}` is not one of this server; it uses the default model until you configure one with this name and set it",
+        "这台服务器没有它的模型 `{model}`；在你配置同名模型并指定给它之前，它使用默认模型",
+    ),
+    ("of its parameters {members} is left out", "其参数中的 {members} 未导入"),
+    ("its max_steps {steps} is left out: 10 holds", "其 max_steps {steps} 未导入：按 10 处理"),
+    (
+        "its permissions are not understood and left out, so it is disabled; give it permissions, then `helve agents enable {name}`",
+        "无法理解它的权限，未导入，因此它处于停用状态；请为它设置权限，再运行 `helve agents enable {name}`",
+    ),
+    ("its columns {columns} are left out", "未导入列 {columns}"),
+];
