@@ -315,6 +315,11 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "Asks the user one question and waits for the answer, which becomes the result.",
         "向用户提一个问题并等待答复，答复就是结果。",
     ),
+    ("Reads the instructions of one of your skills.", "读取一个技能的说明。"),
+    (
+        "Reads a text file that belongs to one of your skills, such as a reference, a template or a script.",
+        "读取技能附带的文本文件，例如参考资料、模板或脚本。",
+    ),
     ("Draws a picture from a description and shows it to the user.", "按描述画一张图，并显示给用户。"),
     ("Asks a database with SQL, read only.", "用 SQL 查询数据库，只能读取。"),
     (
