@@ -31,7 +31,7 @@ impl Tool for Draw {
 }
 
 /// What another user's token may do on a route.
-enum Row {
+enum RouteRule {
     /// The route is about things of one user: with these ids of mei's in the address, each as (name, id).
     Theirs(&'static [&'static str]),
     /// It starts or shows something by an id of mei's in this body.
@@ -40,11 +40,13 @@ enum Row {
     Open,
     /// It needs the right `admin`.
     Admin,
+    /// Nothing is there, since this server has no identity provider.
+    Missing,
 }
 
 /// The row of an operation.
-fn row(operation: &str, mei: &Belongings) -> Option<Row> {
-    use Row::{Admin, Named, Open, Theirs};
+fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
+    use RouteRule::{Admin, Missing, Named, Open, Theirs};
     Some(match operation {
         "GET /api/runs/{run}"
         | "GET /api/runs/{run}/events"
@@ -62,6 +64,7 @@ fn row(operation: &str, mei: &Belongings) -> Option<Row> {
         | "GET /api/conversations/{conversation}/messages" => Theirs(&["conversation"]),
         "GET /api/approvals/{approval}" | "POST /api/approvals/{approval}" => Theirs(&["approval"]),
         "DELETE /api/allowances/{allowance}" => Theirs(&["allowance"]),
+        "DELETE /api/tokens/{token}" => Theirs(&["token"]),
         // An agent that only mei may use.
         "GET /api/agents/{agent}" | "GET /api/agents/{agent}/tools" => Theirs(&["agent"]),
         "GET /api/agents/{agent}/tools/{tool}" => Theirs(&["agent", "tool"]),
@@ -80,10 +83,12 @@ fn row(operation: &str, mei: &Belongings) -> Option<Row> {
         | "GET /api/budgets"
         | "GET /api/conversations"
         | "GET /api/executions"
+        | "GET /api/me"
         | "GET /api/models"
         | "GET /api/runs"
         | "GET /api/session"
         | "GET /api/skills"
+        | "GET /api/tokens"
         | "GET /api/tool-system/status"
         | "GET /api/tools"
         | "GET /api/tools/export"
@@ -98,6 +103,9 @@ fn row(operation: &str, mei: &Belongings) -> Option<Row> {
         | "POST /api/tools/{name}/call"
         | "POST /api/tools/execute"
         | "POST /api/session"
+        | "POST /api/tokens"
+        | "PUT /api/me/password"
+        | "GET /sign-in/done"
         | "DELETE /api/session" => Open,
         "POST /api/agents"
         | "PUT /api/agents/{agent}"
@@ -141,7 +149,21 @@ fn row(operation: &str, mei: &Belongings) -> Option<Row> {
         | "POST /api/tools/{tool}/agree"
         | "POST /api/tools/{tool}/reject"
         | "GET /api/tools/{tool}/grants"
-        | "DELETE /api/tools/{tool}/grants" => Admin,
+        | "DELETE /api/tools/{tool}/grants"
+        | "GET /api/users"
+        | "POST /api/users"
+        | "GET /api/users/{user}"
+        | "PATCH /api/users/{user}"
+        | "DELETE /api/users/{user}"
+        | "PUT /api/users/{user}/password"
+        | "GET /api/groups"
+        | "POST /api/groups"
+        | "GET /api/groups/{group}"
+        | "PATCH /api/groups/{group}"
+        | "DELETE /api/groups/{group}"
+        | "PUT /api/groups/{group}/members/{user}"
+        | "DELETE /api/groups/{group}/members/{user}" => Admin,
+        "GET /sign-in/start" | "GET /sign-in/callback" | "POST /sign-in/back-channel" => Missing,
         // The signed link is the right; whoever has it may follow it.
         link if link.contains(" /approvals/") => Open,
         _ => return None,
@@ -172,6 +194,7 @@ impl Belongings {
                     "conversation" => self.conversation.clone(),
                     "approval" => self.approval.clone(),
                     "allowance" => self.allowance.clone(),
+                    "token" => self.token.split('.').next().unwrap().to_owned(),
                     "agent" => PRIVATE_AGENT.into(),
                     "tool" => "look".into(),
                     other => panic!("mei has no {other}"),
@@ -323,26 +346,27 @@ async fn whatever_belongs_to_one_user_does_not_exist_for_another_on_every_route(
                 }
             };
             match row {
-                Row::Theirs(names) => {
+                RouteRule::Theirs(names) => {
                     assert_eq!(right, Some("chat"), "{name}");
                     for filled in mei.fill(path, names) {
                         expect(filled, example, StatusCode::NOT_FOUND).await;
                     }
                 }
-                Row::Named(bodies) => {
+                RouteRule::Named(bodies) => {
                     for body in bodies.as_array().unwrap() {
                         expect(plain.clone(), Some(body), StatusCode::NOT_FOUND).await;
                     }
                 }
-                Row::Admin => {
+                RouteRule::Admin => {
                     assert_eq!(right, Some("admin"), "{name}");
                     expect(plain.clone(), example, StatusCode::FORBIDDEN).await;
                 }
-                Row::Open if method == Method::GET && !path.contains('{') => {
+                RouteRule::Missing => expect(plain.clone(), None, StatusCode::NOT_FOUND).await,
+                RouteRule::Open if method == Method::GET && !path.contains('{') => {
                     let query = if plain == "/api/tools/export" { "?format=openai" } else { "" };
                     expect(format!("{plain}{query}"), None, StatusCode::OK).await;
                 }
-                Row::Open => assert_ne!(right, Some("admin"), "{name}"),
+                RouteRule::Open => assert_ne!(right, Some("admin"), "{name}"),
             }
             // Nobody acts for mei who may not.
             let parameters = operation["parameters"].as_array().unwrap();
