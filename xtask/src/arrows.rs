@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("rows", &["store"]),
     ("tool", &["policy", "guard", "store", "rows"]),
     ("egress", &[]),
+    ("openid", &["egress"]),
     ("process", &[]),
     ("skill", &[]),
     ("tool-builtin", &["tool", "egress", "process", "postgres-tls"]),
@@ -26,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "rows", "guard", "skill"]),
     ("runtime", &["agent", "model", "tool", "store", "rows", "guard"]),
-    ("server", &["runtime", "tool", "store", "guard", "wire", "skill"]),
+    ("server", &["runtime", "tool", "store", "guard", "wire", "skill", "openid"]),
 ];
 
 #[cfg(test)]

@@ -3,22 +3,28 @@
 mod catalogue;
 mod check;
 mod kind;
+mod subagent;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
+use helve_store::PeopleDirectory;
 use helve_tool::{
     CallAccess, Hooks, LOAD_SKILL, Pipeline, Registered, Registry, RegistryError, Rule, Rules, RunSkills,
     SEARCH_WEB, Toolbox, is_skill_tool, matches_wildcard,
 };
-use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
+use helve_types::{
+    AgentSubagent, AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId,
+};
 
 pub use self::catalogue::{
     AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ComparedVersion, ListedAgent,
     VersionPair, agent_differences,
 };
-pub use self::check::read_agent;
+pub(crate) use self::check::build_limits;
+use self::check::subagent_rules;
+pub use self::check::{check_budget, read_agent};
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
 use crate::skills::SkillCatalogue;
@@ -42,6 +48,8 @@ pub struct AgentSettings {
     pub without_tools: Vec<String>,
     /// The skills it may load; `*` means all.
     pub skills: Vec<String>,
+    /// The agents that it can give tasks to.
+    pub subagents: Vec<AgentSubagent>,
     pub params: ModelParams,
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
@@ -54,6 +62,8 @@ pub struct AgentSettings {
     pub links: BTreeMap<String, AgentToolConfig>,
     /// Who may use it; everybody if nobody is named. `*` stands for any run of characters.
     pub users: Vec<String>,
+    /// The groups whose members may use it too.
+    pub groups: Vec<String>,
     /// The language that it speaks with people, such as `zh-CN`; that of the conversation if not given.
     pub language: Option<String>,
     /// What people read who choose an agent.
@@ -85,6 +95,7 @@ impl Default for AgentSettings {
             tools: None,
             without_tools: vec![],
             skills: vec![ALL_SKILLS.into()],
+            subagents: vec![],
             params: ModelParams::default(),
             pre_search: None,
             permissions: vec![],
@@ -92,6 +103,7 @@ impl Default for AgentSettings {
             budget: Limits::default(),
             links: BTreeMap::new(),
             users: vec![],
+            groups: vec![],
             language: None,
             texts: AgentTexts::default(),
             translations: BTreeMap::new(),
@@ -107,6 +119,7 @@ pub struct Agent {
     /// Under which name its tools hold the guards that it has of its own.
     guards_name: String,
     pub pipeline: Arc<Pipeline>,
+    people: PeopleDirectory,
     /// The tools of a run without extras, and the generations of the registry and of the skills that they are from.
     tools: Mutex<Option<((u64, u64), Arc<RunTools>)>>,
 }
@@ -122,6 +135,25 @@ pub struct RunTools {
     pub pipeline: Arc<Pipeline>,
     /// What the agent lets one run use up.
     pub budget: Limits,
+    /// Who may use the agent.
+    pub audience: Audience,
+}
+
+/// Who may use an agent: everybody if nobody is named.
+#[derive(Debug, Clone, Default)]
+pub struct Audience {
+    users: Vec<String>,
+    groups: Vec<String>,
+}
+
+impl Audience {
+    pub fn admits(&self, user: &UserId, groups: &BTreeSet<String>) -> bool {
+        let Self { users, groups: admitted } = self;
+        let in_group = |pattern: &String| groups.iter().any(|group| matches_wildcard(pattern, group));
+        (users.is_empty() && admitted.is_empty())
+            || users.iter().any(|pattern| matches_wildcard(pattern, &user.0))
+            || admitted.iter().any(in_group)
+    }
 }
 
 impl RunTools {
@@ -137,14 +169,28 @@ impl RunTools {
         let toolbox = Toolbox::new(tools).with_skills(skills);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
-        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline, budget }
+        let (toolbox, forms) = (Arc::new(toolbox), Forms::default());
+        Self { words, toolbox, forms, pipeline, budget, audience: agent.audience() }
     }
 
     /// For a call without a model: nothing is read in a model's text.
     pub fn for_direct_call(toolbox: Toolbox, pipeline: Arc<Pipeline>) -> Self {
         let words = helve_dialect::Tools::new([]);
-        let budget = Limits::default();
-        Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline, budget }
+        let (toolbox, forms) = (Arc::new(toolbox), Forms::default());
+        let (budget, audience) = (Limits::default(), Audience::default());
+        Self { toolbox, words, forms, pipeline, budget, audience }
+    }
+
+    /// The same with tools that no registry knows.
+    #[must_use]
+    pub fn with_more(self: &Arc<Self>, more: Vec<Arc<Registered>>, agent: &Agent) -> Arc<Self> {
+        match more.is_empty() {
+            true => self.clone(),
+            false => {
+                let tools = self.toolbox.tools().iter().cloned().chain(more);
+                Arc::new(Self::new(tools, self.toolbox.skills().clone(), agent))
+            }
+        }
     }
 
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
@@ -167,14 +213,23 @@ impl Agent {
         operator: &[Rule],
         registry: &Arc<Registry>,
         hooks: &Arc<Hooks>,
+        people: &PeopleDirectory,
     ) -> Self {
-        let rules = Rules::new()
-            .with_layer("operator", operator.to_vec())
-            .with_layer("agent", settings.permissions.clone());
+        let rules = Rules::new().with_layer("operator", operator.to_vec()).with_layer(
+            "agent",
+            [settings.permissions.clone(), subagent_rules(&settings.subagents)].concat(),
+        );
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
         let guards_name = settings.name.clone();
-        Self { settings, version: None, guards_name, pipeline: Arc::new(pipeline), tools: Mutex::default() }
+        Self {
+            settings,
+            version: None,
+            guards_name,
+            pipeline: Arc::new(pipeline),
+            people: people.clone(),
+            tools: Mutex::default(),
+        }
     }
 
     /// The same as a draft, whose calls do not count for the agent's own limits.
@@ -236,8 +291,12 @@ impl Agent {
 
     /// Whether a user may use it at all.
     pub fn admits(&self, user: &UserId) -> bool {
-        let users = &self.settings.users;
-        users.is_empty() || users.iter().any(|pattern| matches_wildcard(pattern, &user.0))
+        self.audience().admits(user, &self.people.current().groups_of(user))
+    }
+
+    fn audience(&self) -> Audience {
+        let AgentSettings { users, groups, .. } = &self.settings;
+        Audience { users: users.clone(), groups: groups.clone() }
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
@@ -265,7 +324,7 @@ impl Agent {
         listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)
     }
 
-    fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
+    pub(crate) fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
         self.pipeline.rules().forbids(&CallAccess {
             tool: &spec.name,
             leads_to: spec.leads_to.as_deref(),
@@ -274,6 +333,7 @@ impl Agent {
             client: spec.client,
             agent: &self.settings.name,
             user: &user.0,
+            groups: &self.people.current().groups_of(user),
             arguments: &serde_json::Value::Null,
         })
     }

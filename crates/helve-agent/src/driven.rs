@@ -3,6 +3,7 @@
 mod answer;
 mod budget;
 mod messages;
+mod subagents;
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use helve_types::{CallId, ConversationId, Message, PartId, Taint, UserId};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::budget::Allowed;
+pub use self::subagents::background_notice;
+pub(crate) use self::subagents::{SubagentResult, background_output, own_words};
 use crate::agents::RunTools;
 use crate::context::DriverContext;
 use crate::feed::Feed;
@@ -80,6 +83,12 @@ impl DrivenRun {
         self.stop.by.is_some()
     }
 
+    /// Whether the user may still use the agent. What a group gives ends with the membership, not with the sign-in.
+    pub(crate) fn has_access(&self) -> bool {
+        let (people, user) = (self.shared.env.people.current(), &self.origin.user);
+        !people.is_disabled(user) && self.tools.audience.admits(user, &people.groups_of(user))
+    }
+
     /// What the pipeline is told about a call.
     pub(crate) fn call_context(
         &self,
@@ -102,12 +111,15 @@ impl DrivenRun {
             message: Some(self.run.message().id),
             call: call.clone(),
             user: self.origin.user.clone(),
+            groups: self.shared.env.people.current().groups_of(&self.origin.user),
             agent: self.run.setup().agent.clone(),
             request_id: self.run.setup().request_id.clone(),
             language: self.run.language(),
             attempts_before,
             grant,
             taint: Arc::new(taint),
+            subagent: None,
+            asker: self.asker(),
             skip,
             early: Early::No,
             toolbox: self.tools.toolbox.clone(),

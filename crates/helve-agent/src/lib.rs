@@ -25,12 +25,13 @@ mod run;
 mod settings;
 mod skills;
 mod step;
+mod subagents;
 mod transcript;
 
 pub use agents::{
     ALL_SKILLS, Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
-    VersionPair, agent_differences, read_agent,
+    VersionPair, agent_differences, check_budget, read_agent,
 };
 pub use budget::{Account, BudgetOwner, Budgets, Limits, find_exhausted_budget};
 pub use calls::call_span;
@@ -39,6 +40,7 @@ pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
 pub use drive::{DirectCall, DriveError, DriveOutcome, Driver, DriverParts, StepHold, ending_facts};
+pub use driven::background_notice;
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;
@@ -58,4 +60,5 @@ pub use skills::{
     ComparedSkill, ListedSkill, SkillCatalogue, SkillCatalogueError, SkillFolder, SkillOffer, SkillRow,
     SkillRowKind, SkillVersionPair, skills_prompt,
 };
+pub use subagents::{OpenSubagentError, SubagentHost, SubagentLimits, SubagentTask, show_progress};
 pub use transcript::{Reader, transcript};

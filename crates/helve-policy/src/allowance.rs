@@ -107,6 +107,8 @@ mod tests {
 
     use super::*;
 
+    static NO_GROUPS: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
+
     fn run(number: u128) -> RunId {
         RunId(Uuid::from_u128(number))
     }
@@ -144,6 +146,7 @@ mod tests {
             client: false,
             agent: "clerk",
             user: "mei",
+            groups: &NO_GROUPS,
             arguments,
         }
     }

@@ -1,8 +1,11 @@
 //! From rules and a described call to a verdict.
 
-use helve_types::{Effect, Notice, Reason};
+use std::collections::BTreeSet;
+
+use helve_types::{Approvers, Effect, Notice, Reason};
 use serde_json::Value;
 
+use crate::rule::matches_wildcard;
 use crate::{Action, DataLeak, Rule};
 
 /// A call as far as rules are concerned.
@@ -18,8 +21,16 @@ pub struct CallAccess<'a> {
     pub client: bool,
     pub agent: &'a str,
     pub user: &'a str,
+    /// The user's groups at this moment.
+    pub groups: &'a BTreeSet<String>,
     /// As they will be sent; null where the tool is judged and not a call of it.
     pub arguments: &'a Value,
+}
+
+impl CallAccess<'_> {
+    pub(crate) fn is_in_group(&self, pattern: &str) -> bool {
+        self.groups.iter().any(|group| matches_wildcard(pattern, group))
+    }
 }
 
 /// From the mildest to the strictest.
@@ -40,6 +51,8 @@ pub struct Judgement {
     pub rule: Option<String>,
     /// Why a person must be asked whatever allows the call: no rule and no consent to other calls is enough.
     pub must_ask: Option<DataLeak>,
+    /// Who is asked, if a rule names them.
+    pub approvers: Option<Box<Approvers>>,
 }
 
 /// All rules that apply, in named layers.
@@ -66,7 +79,11 @@ impl Rules {
         let Some(target) = access.leads_to else { return own };
         let targets = self.judge_named(&CallAccess { tool: target, ..*access });
         // The effect class says the same of both: only rules know names.
-        if targets.rule.is_some() && targets.verdict > own.verdict { targets } else { own }
+        let is_stricter = targets.rule.is_some() && targets.verdict > own.verdict;
+        let (chosen, other) = if is_stricter { (targets, own) } else { (own, targets) };
+        // Approvers of either name hold.
+        let approvers = chosen.approvers.clone().or(other.approvers);
+        Judgement { approvers: approvers.filter(|_| chosen.verdict == Verdict::Ask), ..chosen }
     }
 
     fn judge_named(&self, access: &CallAccess<'_>) -> Judgement {
@@ -74,7 +91,11 @@ impl Rules {
             let (number, rule) = (1..).zip(rules).find(|(_, rule)| rule.matches(access))?;
             Some((rule, layer, number))
         });
-        let Some((rule, layer, number)) = spoken.max_by_key(|(rule, ..)| rule.action) else {
+        let spoken: Vec<_> = spoken.collect();
+        // The first layer that names approvers is the operator's, and the others cannot take them away.
+        let asks = spoken.iter().filter(|(rule, ..)| rule.action == Action::Ask);
+        let approvers = asks.filter_map(|(rule, ..)| rule.approvers.clone()).next();
+        let Some((rule, layer, number)) = spoken.into_iter().max_by_key(|(rule, ..)| rule.action) else {
             return by_effect(access);
         };
         Judgement {
@@ -86,12 +107,14 @@ impl Rules {
             because: rule_reason(rule),
             rule: Some(format!("{layer}.{number}")),
             must_ask: None,
+            approvers: approvers.filter(|_| rule.action == Action::Ask),
         }
     }
 
-    /// Whether any rule is about single users.
+    /// Whether any rule is about single users or groups.
     pub fn mention_users(&self) -> bool {
-        self.layers.iter().flat_map(|(_, rules)| rules).any(|rule| rule.user.is_some())
+        let mentions = |rule: &Rule| rule.user.is_some() || rule.group.is_some() || rule.not_group.is_some();
+        self.layers.iter().flat_map(|(_, rules)| rules).any(mentions)
     }
 
     /// Whether every call of the tool is forbidden, whatever its arguments, so that models need not even hear of it.
@@ -135,7 +158,7 @@ fn by_effect(access: &CallAccess<'_>) -> Judgement {
             (Verdict::Ask, "it changes something and cannot be taken back", Notice::asks_for_lasting_change())
         }
     };
-    Judgement { verdict, because: Reason::new(because, notice), rule: None, must_ask: None }
+    Judgement { verdict, because: Reason::new(because, notice), rule: None, must_ask: None, approvers: None }
 }
 
 #[cfg(test)]
@@ -149,6 +172,8 @@ mod tests {
         Rule { tool: Some(tool.into()), ..Rule::new(action) }
     }
 
+    static NO_GROUPS: BTreeSet<String> = BTreeSet::new();
+
     fn access(tool: &str, effect: Effect) -> CallAccess<'_> {
         CallAccess {
             tool,
@@ -158,6 +183,7 @@ mod tests {
             client: false,
             agent: "default",
             user: "mei",
+            groups: &NO_GROUPS,
             arguments: &Value::Null,
         }
     }

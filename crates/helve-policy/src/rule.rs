@@ -1,8 +1,8 @@
 //! One rule: which calls it is about and what it says of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use helve_types::Effect;
+use helve_types::{Approvers, Effect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,6 +24,12 @@ pub struct Rule {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Members of a group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Users who are in no group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_group: Option<String>,
     /// By its path, such as `to` or `options.urgent`, what an argument must be. An argument that is not there fits
     /// nothing. Of a list all items must fit for a rule that allows, and any for one that asks or denies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -32,6 +38,9 @@ pub struct Rule {
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// Who is asked, where the rule asks; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Box<Approvers>>,
     /// Calls that the rule is about, and calls that it is not; checked when the rule is loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<RuleExample>,
@@ -51,6 +60,9 @@ pub struct RuleExample {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The user's groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
     #[serde(default)]
     pub arguments: Value,
     #[serde(default = "default_true")]
@@ -79,9 +91,12 @@ impl Rule {
             effect: None,
             agent: None,
             user: None,
+            group: None,
+            not_group: None,
             arguments: BTreeMap::new(),
             action,
             because: String::new(),
+            approvers: None,
             examples: vec![],
         }
     }
@@ -98,6 +113,8 @@ impl Rule {
         holds(&self.tool, access.tool)
             && holds(&self.agent, access.agent)
             && holds(&self.user, access.user)
+            && self.group.as_ref().is_none_or(|pattern| access.is_in_group(pattern))
+            && self.not_group.as_ref().is_none_or(|pattern| !access.is_in_group(pattern))
             && self.tag.as_ref().is_none_or(|tag| access.tags.contains(tag))
             && self.effect.is_none_or(|effect| effect == access.effect)
     }
@@ -110,10 +127,20 @@ impl Rule {
         )
     }
 
+    /// What is wrong with whom it names, if anything.
+    pub fn find_approvers_problem(&self) -> Option<String> {
+        let approvers = self.approvers.as_ref()?;
+        if self.action != Action::Ask {
+            return Some("only a rule with `action = \"ask\"` has `approvers`".into());
+        }
+        approvers.find_problem()
+    }
+
     /// What is wrong with the rule by its own examples.
     pub fn find_example_problem(&self) -> Option<String> {
         (1..).zip(&self.examples).find_map(|(number, example): (usize, _)| {
-            if self.matches(&example.to_call_access(self)) == example.applies {
+            let groups = example.list_groups(self);
+            if self.matches(&example.to_call_access(self, &groups)) == example.applies {
                 return None;
             }
             let found = if example.applies { "does not speak of" } else { "speaks of" };
@@ -142,7 +169,11 @@ fn conditions_hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of
 }
 
 impl RuleExample {
-    fn to_call_access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
+    fn list_groups(&self, rule: &Rule) -> BTreeSet<String> {
+        self.groups.clone().unwrap_or_else(|| rule.group.iter().cloned().collect())
+    }
+
+    fn to_call_access<'a>(&'a self, rule: &'a Rule, groups: &'a BTreeSet<String>) -> CallAccess<'a> {
         // A condition with a star in it names no single tool or user; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
@@ -155,6 +186,7 @@ impl RuleExample {
             client: false,
             agent: own(&self.agent, &rule.agent),
             user: own(&self.user, &rule.user),
+            groups,
             arguments: &self.arguments,
         }
     }
@@ -233,6 +265,25 @@ mod tests {
             ]
         }));
         assert_eq!(allow.find_example_problem(), None);
+    }
+
+    #[test]
+    fn a_rule_about_a_group_is_about_its_members_or_about_the_others() {
+        let members = rule(json!({
+            "tool": "mail", "group": "sales*", "action": "allow",
+            "examples": [
+                {},
+                {"groups": ["ops", "sales-eu"]},
+                {"groups": ["ops"], "applies": false},
+                {"groups": [], "applies": false}
+            ]
+        }));
+        assert_eq!(members.find_example_problem(), None);
+        let others = rule(json!({
+            "tool": "mail", "not_group": "sales", "action": "deny",
+            "examples": [{}, {"groups": ["ops"]}, {"groups": ["ops", "sales"], "applies": false}]
+        }));
+        assert_eq!(others.find_example_problem(), None);
     }
 
     #[test]

@@ -92,6 +92,7 @@ fn choose_agent(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<A
         client: spec.client,
         agent: CallOrigin::User.agent_name(),
         user: &user.0,
+        groups: &shared.env().people.current().groups_of(user),
         arguments: &arguments,
     };
     let allows = |agent: &&Arc<Agent>| {
@@ -129,6 +130,11 @@ fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin
 
 fn resolve_ask_rule(rule: &Rule, origin: CallOrigin) -> Rule {
     match (rule.action, origin) {
+        // Whoever orders the call is not the people who must agree to it, operators included.
+        (Action::Ask, _) if rule.approvers.is_some() => {
+            let because = "a rule names approvers who must agree; have it called in a conversation".into();
+            Rule { action: Action::Deny, because, approvers: None, ..rule.clone() }
+        }
         (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
             Rule { action: Action::Allow, ..rule.clone() }
         }

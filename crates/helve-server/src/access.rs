@@ -7,7 +7,11 @@
 mod guesses;
 mod network;
 mod origin;
+mod password;
+mod people_sessions;
+mod principal;
 mod session;
+mod sign_in;
 mod visitor;
 
 use std::collections::{BTreeSet, HashMap};
@@ -15,12 +19,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{ActFor, ENDED_SESSIONS_MAX, PeopleDirectory, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -29,72 +32,20 @@ use self::guesses::{Guesses, TooManyGuesses};
 pub use self::network::Network;
 pub(crate) use self::network::client_network;
 pub(crate) use self::origin::reject_foreign_pages;
+use self::password::Passwords;
+pub use self::password::{PASSWORD_BYTES_MAX, PasswordError, hash_password};
+use self::people_sessions::Sessions;
+use self::principal::Credential;
+pub(crate) use self::principal::Principal;
 use self::session::Session;
 pub(crate) use self::session::{COOKIE, expired_cookie};
+pub(crate) use self::sign_in::cookie_header;
+pub use self::sign_in::{OpenIdSignIn, SignInSettings};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
 use crate::app::App;
 use crate::input::query_parameter;
 use crate::problem::Problem;
-
-/// Who a request comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Principal {
-    pub(crate) user: UserId,
-    pub(crate) rights: TokenRights,
-    /// Whom it may act for, besides itself.
-    act_for: ActFor,
-    /// The request has named the user.
-    is_named: bool,
-    /// None for the operator of a machine without tokens.
-    token: Option<String>,
-    /// When the page signed in, if it was the page.
-    signed_in_at: Option<Timestamp>,
-}
-
-impl Principal {
-    pub(crate) fn is_admin(&self) -> bool {
-        self.rights == TokenRights::Admin
-    }
-
-    /// What it may look at by id.
-    pub(crate) fn scope(&self) -> Scope {
-        let sees_all = self.is_admin() && !self.is_named;
-        if sees_all { Scope::Everyone } else { Scope::User(self.user.clone()) }
-    }
-
-    /// The user it acts for: itself, or whom it names and may act for.
-    pub(crate) fn user_to_act_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
-        let Some(named) = named else { return Ok(self.user.clone()) };
-        let named =
-            UserId::parse(named).map_err(|error| Problem::bad_request("bad_user", error.to_string()))?;
-        if self.is_named && named != self.user {
-            let detail = format!("the request names two users, `{}` and `{named}`; name one", self.user);
-            return Err(Problem::bad_request("two_users", detail));
-        }
-        if named == self.user || self.is_admin() || self.act_for.covers(&named) {
-            return Ok(named);
-        }
-        let detail =
-            format!("this token may not act for `{named}`; make one with `helve token create --act-for`");
-        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", detail))
-    }
-
-    /// The principal as the user it acts for; limits count that user.
-    pub(crate) fn acting_as_user(&self, named: Option<&str>) -> Result<Self, Problem> {
-        let is_named = self.is_named || named.is_some();
-        Ok(Self { user: self.user_to_act_for(named)?, is_named, ..self.clone() })
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Principal {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // `require_right` runs before every handler and adds it.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| AccessError::NoToken.into())
-    }
-}
 
 /// The right that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +78,11 @@ pub struct AccessSettings {
 pub(crate) enum AccessError {
     NoToken,
     WrongToken,
+    WrongPassword,
+    /// Nobody signs in with a password here.
+    NoPasswords,
+    /// The user was disabled.
+    Disabled,
     /// The address has sent too many wrong tokens; this one was not compared.
     TooManyGuesses {
         seconds_left: u64,
@@ -151,6 +107,15 @@ impl From<AccessError> for Problem {
             AccessError::WrongToken => {
                 ("wrong_token", "this token is not known here; it may have been revoked")
             }
+            AccessError::WrongPassword => ("wrong_password", "the name or the password is wrong"),
+            AccessError::NoPasswords => {
+                let detail = "nobody signs in with a password here; `passwords` in [auth] allows it";
+                return Self::new(StatusCode::FORBIDDEN, "no_passwords", detail);
+            }
+            AccessError::Disabled => {
+                let detail = "this user was disabled; an administrator can enable it again";
+                return Self::new(StatusCode::FORBIDDEN, "user_disabled", detail);
+            }
             AccessError::ForwardedWithoutToken => (
                 "token_needed",
                 "this request was passed on by a proxy, and without a token only this machine is served; set \
@@ -172,7 +137,11 @@ pub(crate) struct Access {
     settings: AccessSettings,
     fixed: Option<Token>,
     stored: RwLock<StoredAccess>,
+    people: PeopleDirectory,
     guesses: Guesses,
+    sign_in: SignInSettings,
+    passwords: Passwords,
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// The tokens and ended sessions of the store.
@@ -183,6 +152,9 @@ struct StoredAccess {
     any_ever: bool,
     /// Ended page sessions by token id.
     ended: Arc<HashMap<String, BTreeSet<Timestamp>>>,
+    sessions: Arc<Sessions>,
+    /// Somebody can sign in without a token, so a request without anything is a stranger's.
+    has_sign_in: bool,
 }
 
 impl StoredAccess {
@@ -195,7 +167,7 @@ impl StoredAccess {
 }
 
 impl Access {
-    pub(crate) fn new(settings: AccessSettings) -> Self {
+    pub(crate) fn new(settings: AccessSettings, sign_in: SignInSettings, people: PeopleDirectory) -> Self {
         use secrecy::ExposeSecret;
         let fixed = settings.token.as_ref().map(|secret| Token {
             id: id_of_configured_token(secret.expose_secret(), &settings.session_key),
@@ -208,11 +180,23 @@ impl Access {
             created_at: Timestamp(0),
             revoked_at: None,
         });
-        Self { settings, fixed, stored: RwLock::default(), guesses: Guesses::default() }
+        Self {
+            settings,
+            fixed,
+            stored: RwLock::default(),
+            people,
+            guesses: Guesses::default(),
+            sign_in,
+            passwords: Passwords::default(),
+            refreshing: tokio::sync::Mutex::default(),
+        }
     }
 
-    /// Reads the tokens again; `helve token` may have created or revoked some.
+    /// Reads the users, groups and tokens again; commands of another process may have changed some.
     pub(crate) async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
+        // One after the other, so that what was read earlier never replaces what was read later.
+        let _turn = self.refreshing.lock().await;
+        self.people.refresh(store).await?;
         let all = store.tokens().await?;
         let any_ever = !all.is_empty();
         let valid = all.into_iter().filter(|token| token.revoked_at.is_none()).collect();
@@ -220,7 +204,12 @@ impl Access {
         for (token, issued_at) in store.ended_sessions().await? {
             ended.entry(token).or_default().insert(issued_at);
         }
-        let stored = StoredAccess { valid, any_ever, ended: Arc::new(ended) };
+        let sessions = store.sessions().await?;
+        let sessions = sessions.into_iter().map(|session| (session.secret_hash, session)).collect();
+        let has_passwords = || self.people.current().users.values().any(|user| user.password.is_some());
+        let has_sign_in = self.sign_in.openid.is_some() || (self.sign_in.passwords && has_passwords());
+        let (ended, sessions) = (Arc::new(ended), Arc::new(sessions));
+        let stored = StoredAccess { valid, any_ever, ended, sessions, has_sign_in };
         *self.stored.write().unwrap_or_else(PoisonError::into_inner) = stored;
         Ok(())
     }
@@ -236,18 +225,55 @@ impl Access {
 
     /// Whether requests need a token. Revoking the last one does not remove the need.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.settings.only_this_machine || self.fixed.is_some() || self.read_stored().any_ever
+        let stored = self.read_stored();
+        !self.settings.only_this_machine || self.fixed.is_some() || stored.any_ever || stored.has_sign_in
     }
 
-    /// Whether the credential of the principal is still valid.
-    pub(crate) fn is_still_admitted(&self, principal: &Principal) -> bool {
-        match &principal.token {
-            None => !self.needs_token(),
-            Some(id) => {
-                let ended = principal.signed_in_at.is_some_and(|at| self.read_stored().has_ended(id, at));
-                !ended && self.find_token(id).is_some()
-            }
+    /// Whether the credential of the principal is still valid, and for as much as it was.
+    pub(crate) fn is_still_admitted(&self, principal: &Principal, now: Timestamp) -> bool {
+        if self.people.current().is_disabled(&principal.user) {
+            return false;
         }
+        let rights = match &principal.credential {
+            Credential::Operator => return !self.needs_token(),
+            Credential::Token { id, signed_in_at } => {
+                let ended = signed_in_at.is_some_and(|at| self.read_stored().has_ended(id, at));
+                let token = self.find_token(id).filter(|_| !ended);
+                token.and_then(|token| self.rights_of(&token).ok())
+            }
+            Credential::Session { secret_hash } => {
+                let stored = self.read_stored();
+                let session = people_sessions::find_session(&stored.sessions, *secret_hash, now);
+                let session = session.filter(|session| self.accepts_way_of(session));
+                session.and_then(|session| self.rights_of_user(&session.user).ok())
+            }
+        };
+        rights.is_some_and(|rights| rights >= principal.rights)
+    }
+
+    /// What a user may do who has signed in without a token.
+    fn rights_of_user(&self, user: &UserId) -> Result<TokenRights, AccessError> {
+        let people = self.people.current();
+        let row = people.users.get(user).ok_or(AccessError::NoToken)?;
+        if row.disabled { Err(AccessError::Disabled) } else { Ok(row.effective_role()) }
+    }
+
+    /// The most that a valid token of a user gives.
+    pub(crate) fn highest_token_rights(&self, user: &UserId) -> Option<TokenRights> {
+        let valid = self.read_stored().valid;
+        valid.iter().filter(|token| token.user == *user).map(|token| token.rights).max()
+    }
+
+    /// What a token may do now: never more than its user. The configured token is the operator's own.
+    fn rights_of(&self, token: &Token) -> Result<TokenRights, AccessError> {
+        if self.fixed.as_ref().is_some_and(|fixed| fixed.id == token.id) {
+            return Ok(token.rights);
+        }
+        let people = self.people.current();
+        if people.is_disabled(&token.user) {
+            return Err(AccessError::Disabled);
+        }
+        Ok(people.role_of(&token.user).map_or(token.rights, |role| role.min(token.rights)))
     }
 
     fn find_token(&self, id: &str) -> Option<Token> {
@@ -302,45 +328,44 @@ impl Access {
             }
             let user = UserId("local".into());
             let (rights, act_for) = (TokenRights::Admin, ActFor::Everybody);
-            return Ok(Principal { user, rights, act_for, is_named: false, token: None, signed_in_at: None });
+            let (people, credential) = (self.people.current(), Credential::Operator);
+            return Ok(Principal { user, rights, act_for, people, is_named: false, credential });
         }
-        let mut signed_in_at = None;
-        let token = match bearer_token(headers) {
-            Some(shown) => self.authenticate(shown, visitor)?,
-            None => {
-                let cookie = session::page_cookie(headers, visitor.https).ok_or(AccessError::NoToken)?;
-                // A wrong cookie is not counted: signatures cannot be guessed, and a page may send an old one many times.
-                self.check_attempt_allowed(visitor)?;
-                let session = self.find_session(cookie, now).ok_or(AccessError::NoToken)?;
-                signed_in_at = Some(session.issued_at);
-                self.find_token(&session.token).ok_or(AccessError::NoToken)?
-            }
-        };
-        let Token { id, user, rights, act_for, .. } = token;
-        Ok(Principal { user, rights, act_for, is_named: false, token: Some(id), signed_in_at })
+        if let Some(shown) = bearer_token(headers) {
+            return self.admit_token(self.authenticate(shown, visitor)?, None);
+        }
+        let cookie = session::page_cookie(headers, visitor.https).ok_or(AccessError::NoToken)?;
+        // A wrong cookie is not counted: signatures cannot be guessed, and a page may send an old one many times.
+        self.check_attempt_allowed(visitor)?;
+        if let Some(secret_hash) = people_sessions::hash_of_cookie(cookie) {
+            return self.admit_session(secret_hash, now);
+        }
+        let session = self.find_session(cookie, now).ok_or(AccessError::NoToken)?;
+        let token = self.find_token(&session.token).ok_or(AccessError::NoToken)?;
+        self.admit_token(token, Some(session.issued_at))
+    }
+
+    fn admit_token(&self, token: Token, signed_in_at: Option<Timestamp>) -> Result<Principal, AccessError> {
+        let (rights, people) = (self.rights_of(&token)?, self.people.current());
+        let Token { id, user, act_for, .. } = token;
+        let credential = Credential::Token { id, signed_in_at };
+        Ok(Principal { user, rights, act_for, people, is_named: false, credential })
+    }
+
+    fn admit_session(&self, secret_hash: [u8; 32], now: Timestamp) -> Result<Principal, AccessError> {
+        let stored = self.read_stored();
+        let session = people_sessions::find_session(&stored.sessions, secret_hash, now);
+        let session = session.filter(|session| self.accepts_way_of(session));
+        let user = session.ok_or(AccessError::NoToken)?.user.clone();
+        let (rights, people) = (self.rights_of_user(&user)?, self.people.current());
+        let (act_for, credential) = (ActFor::OnlySelf, Credential::Session { secret_hash });
+        Ok(Principal { user, rights, act_for, people, is_named: false, credential })
     }
 
     /// The session of a cookie, unless it has ended.
     fn find_session(&self, cookie: &str, now: Timestamp) -> Option<Session> {
         let session = session::read_session(cookie, &self.settings.session_key, now)?;
         (!self.read_stored().has_ended(&session.token, session.issued_at)).then_some(session)
-    }
-
-    /// Ends the session of the request, for all copies of its cookie.
-    pub(crate) async fn sign_out(
-        &self,
-        headers: &HeaderMap,
-        visitor: Visitor,
-        now: Timestamp,
-        store: &dyn Store,
-    ) -> Result<(), StoreError> {
-        let cookie = session::page_cookie(headers, visitor.https);
-        let Some(session) = cookie.and_then(|cookie| self.find_session(cookie, now)) else { return Ok(()) };
-        let user =
-            self.find_token(&session.token).map_or_else(|| session.token.clone(), |token| token.user.0);
-        let entry = AuditEntry::new(now, user, "session.ended", &*session.token);
-        store.end_session(session.token, session.issued_at, entry).await?;
-        self.refresh(store).await
     }
 
     /// The session cookie for a token.

@@ -19,6 +19,7 @@ pub(crate) mod metrics;
 pub(crate) mod model_probe;
 pub(crate) mod models;
 pub(crate) mod monitoring;
+pub(crate) mod people;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
 pub(crate) mod skills;

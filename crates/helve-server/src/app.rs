@@ -10,7 +10,7 @@ use helve_runtime::Runtime;
 use helve_types::{Reason, Timestamp, ToolSpec};
 use serde_json::Value;
 
-use crate::access::{Access, AccessSettings};
+use crate::access::{Access, AccessSettings, SignInSettings};
 use crate::api::doctor::Doctor;
 use crate::api::health::StoreCheck;
 use crate::api::import::Importer;
@@ -59,6 +59,8 @@ pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 pub struct AppParts {
     pub runtime: Runtime,
     pub access: AccessSettings,
+    /// How people sign in besides tokens.
+    pub sign_in: SignInSettings,
     pub limits: ServerLimits,
     pub model_problems: Box<ModelProblems>,
     /// Exports tools in vendors' formats.
@@ -83,6 +85,7 @@ impl AppParts {
         Self {
             runtime,
             access,
+            sign_in: SignInSettings::default(),
             limits,
             model_problems: Box::new(|_| None),
             declare: None,
@@ -106,8 +109,8 @@ impl App {
             refusals: LogSampler::default(),
             streams: Admission::new(limits.stream_admission()),
             limits,
+            access: Access::new(parts.access, parts.sign_in, runtime.people().clone()),
             runtime,
-            access: Access::new(parts.access),
             store_check: StoreCheck::default(),
             model_problems: parts.model_problems,
             declare: parts.declare,
@@ -146,14 +149,14 @@ impl App {
         self.notices_lost.as_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Reads the tokens again.
+    /// Reads the users, groups and tokens again.
     pub async fn refresh_access(&self) -> Result<(), helve_store::StoreError> {
         self.access.refresh(&**self.runtime.store()).await
     }
 
-    /// Whether any valid token exists.
+    /// Whether somebody can show who they are: any valid token exists, or people sign in.
     pub fn has_token(&self) -> bool {
-        self.access.has_token()
+        self.access.has_token() || self.access.has_sign_in()
     }
 }
 

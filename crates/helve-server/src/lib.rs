@@ -28,7 +28,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
-pub use access::{AccessSettings, Network, new_token};
+pub use access::{
+    AccessSettings, Network, OpenIdSignIn, PASSWORD_BYTES_MAX, PasswordError, SignInSettings, hash_password,
+    new_token,
+};
 pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
 pub use api::import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
@@ -85,6 +88,7 @@ fn build_routes(app: App) -> (Router<App>, Value) {
         api::model_probe::routes,
         api::monitoring::routes,
         api::metrics::routes,
+        api::people::routes,
         api::sign_in::routes,
         api::health::routes,
     ];

@@ -82,7 +82,7 @@ impl Subscriber {
         let (bytes_max, events_max) = (app.limits.stream_bytes_max, app.limits.stream_events_max);
         let admits = move || {
             let _place = &place;
-            app.access.is_still_admitted(&principal)
+            app.access.is_still_admitted(&principal, app.runtime.world().now())
         };
         let mut response =
             Body::new(SseBody::new(follower, render, admits, bytes_max, events_max)).into_response();

@@ -14,6 +14,7 @@ mod conversations;
 mod executions;
 mod journal;
 mod opening;
+mod people;
 mod rows;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub use self::conversations::*;
 pub use self::executions::*;
 pub use self::journal::*;
 pub use self::opening::*;
+pub use self::people::*;
 pub use self::rows::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
@@ -97,6 +99,13 @@ macro_rules! store_contract {
             a_revoked_token_stays_listed_as_revoked,
             an_ended_session_is_kept_and_of_one_token_the_last_hundred,
             an_installation_has_one_key,
+            a_user_is_read_as_it_was_saved_and_each_change_counts,
+            an_identity_is_one_users_until_it_is_given_up,
+            a_deleted_user_leaves_no_tokens_sessions_or_memberships,
+            a_group_is_read_as_it_was_saved_and_deleted_with_its_memberships,
+            sessions_end_one_by_one_by_user_and_by_what_the_provider_knows,
+            of_a_users_sessions_the_last_are_kept_and_expired_ones_go,
+            a_users_sessions_end_with_a_change_that_says_so,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_row_gets_the_next_number_if_it_was_changed_at_the_version_that_was_seen,
             of_rows_that_are_saved_together_all_are_saved_or_none,
@@ -241,6 +250,8 @@ fn setup() -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     }
 }
@@ -292,8 +303,10 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         },
         because: "it cannot be taken back".into(),
         reasons: vec![],
+        approvers: None,
         binding: "hash".into(),
         expires_at,
+        asker: None,
     }
 }
 

@@ -81,11 +81,13 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
+    Migration { number: 20, name: "people", sql: include_str!("../migrations/sqlite/0020_people.sql") },
     Migration {
         number: AUDIT_CHAIN,
         name: "audit_and_approvers",
         sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
     },
+    Migration { number: 23, name: "subagents", sql: include_str!("../migrations/sqlite/0023_subagents.sql") },
     Migration {
         number: 24,
         name: "definition_files",

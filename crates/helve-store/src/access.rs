@@ -1,14 +1,47 @@
-//! Who may do what: tokens, sessions, keys and consents.
+//! Who may do what: users and groups, tokens, sessions, keys and consents.
 
-use helve_types::{ApprovalId, Timestamp};
+use helve_types::{ApprovalId, Timestamp, UserId};
 
-use crate::{Allowance, AuditEntry, Scope, StoreFuture, Token};
+use crate::{
+    Allowance, AuditEntry, GroupChange, GroupRecord, Scope, SessionRecord, SessionsToEnd, StoreFuture, Token,
+    UserChange, UserRecord,
+};
 
 /// So many ended sessions of one token are kept; those that were begun before the first of them count as ended too.
 pub const ENDED_SESSIONS_MAX: usize = 100;
 
 /// Who may do what. Each change is one transaction with its entry of the audit log.
 pub trait Access: Send + Sync + 'static {
+    /// The users that have rows, by their ids.
+    fn users(&self) -> StoreFuture<'_, Vec<UserRecord>>;
+
+    /// Saves a user in place of its version `expected` and returns it with its number. Fails if one of its identities
+    /// is another user's, or one of its groups is not there.
+    fn save_user(&self, change: UserChange) -> StoreFuture<'_, UserRecord>;
+
+    /// Deletes a user's row with its memberships, identities and sessions, and revokes its tokens, if the row is at
+    /// the version `expected` or none is given. A user without a row that has tokens is found as well.
+    fn delete_user(&self, id: UserId, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// The groups, by their names.
+    fn groups(&self) -> StoreFuture<'_, Vec<GroupRecord>>;
+
+    /// Saves a group in place of its version `expected` and returns it with its number.
+    fn save_group(&self, change: GroupChange) -> StoreFuture<'_, GroupRecord>;
+
+    /// Deletes a group; no user is its member any more.
+    fn delete_group(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Begins a session of the page. Those that have expired are deleted, and of the user's the last
+    /// `USER_SESSIONS_MAX` are kept.
+    fn create_session(&self, session: SessionRecord, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// The sessions that were not ended, by their start; some may have expired.
+    fn sessions(&self) -> StoreFuture<'_, Vec<SessionRecord>>;
+
+    /// Returns how many there were.
+    fn end_sessions(&self, which: SessionsToEnd, audit: AuditEntry) -> StoreFuture<'_, u64>;
+
     fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()>;
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>>;

@@ -28,6 +28,10 @@ pub enum StoreError {
     #[error("it was changed meanwhile and is at version {0} now")]
     Changed(u32),
 
+    /// What only one can have is another's already.
+    #[error("this {0} belongs to another user")]
+    Taken(&'static str),
+
     /// There is no room for another one.
     #[error("there is no room for another {0}")]
     Full(&'static str),

@@ -18,6 +18,7 @@ mod files;
 mod journal;
 mod log;
 mod memory;
+mod people;
 mod plans;
 mod projection;
 mod records;
@@ -40,6 +41,11 @@ pub use files::KeptFile;
 pub use journal::{BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, Publish, RETRY_FOR_MAX, RunJournal};
 pub use log::Log;
 pub use memory::MemoryStore;
+pub use people::{
+    GROUPS_MAX, GroupChange, GroupGrants, GroupRecord, Identity, PasswordHash, People, PeopleDirectory,
+    ProviderSession, SessionRecord, SessionsToEnd, USER_SESSIONS_MAX, USERS_MAX, UserChange, UserKind,
+    UserRecord,
+};
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Plans};
 pub use projection::{CallChange, CallResult, call_change, resets_crash_count, tool_sent_to};
 pub use records::{

@@ -11,6 +11,7 @@ mod delayed;
 mod executions;
 mod journal;
 mod log;
+mod people;
 mod plans;
 mod rows;
 mod runs;
@@ -29,8 +30,8 @@ use self::plans::PlanShelf;
 use self::rows::MemoryRowTable;
 use self::runs::RunShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
-    StoreError, StoreFuture, Token,
+    Allowance, Append, Approval, AuditEntry, CallRecord, GroupRecord, KeptFile, LocalBus, Page, RowKind,
+    SessionRecord, Store, StoreError, StoreFuture, Token, UserRecord,
 };
 
 #[derive(Default)]
@@ -54,10 +55,16 @@ struct MemoryTables {
     /// By tool, in the order in which they were written.
     sends: HashMap<String, Vec<(Timestamp, UserId)>>,
     approvals: BTreeMap<ApprovalId, Approval>,
+    /// Questions whose approvers were reminded.
+    reminded: BTreeSet<ApprovalId>,
     allowances: BTreeMap<ApprovalId, Allowance>,
     /// By day, user and agent.
     days: BTreeMap<(i64, UserId, String), Used>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
+    users: BTreeMap<UserId, UserRecord>,
+    groups: BTreeMap<String, GroupRecord>,
+    /// By their start.
+    sessions: Vec<SessionRecord>,
     tokens: BTreeMap<String, Token>,
     ended_sessions: BTreeMap<String, BTreeSet<Timestamp>>,
     audit: MemoryAudit,

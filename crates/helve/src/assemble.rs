@@ -3,8 +3,10 @@
 mod models;
 mod rows;
 mod session_key;
+mod sign_in;
 mod store;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -26,6 +28,7 @@ use self::models::models;
 pub use self::rows::check_names;
 use self::session_key::session_key;
 pub(crate) use self::session_key::write_private;
+use self::sign_in::sign_in;
 pub(crate) use self::store::{OpenedStore, open_store};
 use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Reach};
@@ -127,11 +130,7 @@ pub async fn assemble(
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
     let tool_folder = read_tool_folder(config, hold, &catalogue).await;
-    let mut warnings = config.warnings.clone();
-    if hold == Hold::Alone {
-        warnings.extend(check_names(config, &catalogue).await);
-    }
-    warnings.extend(idle_names(config, catalogue.registry()));
+    let warnings = list_warnings(config, hold, &catalogue).await;
     let maker = ModelMaker::new(config)?;
     let (models, over_http) = models(config, &maker)?;
     let discovery = ModelDiscovery::new(config, maker, &over_http, hold == Hold::Alone);
@@ -156,6 +155,7 @@ pub async fn assemble(
         share: config.limits.share,
         calls_per_message_max: config.limits.calls_per_message_max,
         parallel_calls_max: config.limits.parallel_calls_max,
+        subagents: config.limits.subagents,
         disk,
         ..RuntimeSettings::default()
     };
@@ -175,6 +175,16 @@ pub async fn assemble(
         skill_folder,
         discovery: Arc::new(discovery),
     })
+}
+
+/// What the operator should know about the names in the configuration.
+async fn list_warnings(config: &Config, hold: Hold, catalogue: &helve_tool::Catalogue) -> Vec<String> {
+    let mut warnings = config.warnings.clone();
+    if hold == Hold::Alone {
+        warnings.extend(check_names(config, catalogue).await);
+    }
+    warnings.extend(idle_names(config, catalogue.registry()));
+    warnings
 }
 
 /// Who is told of questions, with links that this installation knows again.
@@ -312,6 +322,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
         client: false,
         agent: "",
         user: "",
+        groups: &BTreeSet::new(),
         arguments: &serde_json::Value::Null,
     };
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
@@ -345,6 +356,7 @@ pub fn application(
         secrets_withheld: Some(assembly.withheld.clone()),
         notices_lost: notices.map(|notices| notices.lost().clone()),
         durability_problem: assembly.durability_problem.clone(),
+        sign_in: sign_in(config, world)?,
         ..AppParts::new(assembly.runtime.clone(), access, config.limits.server)
     }))
 }

@@ -7,6 +7,7 @@ mod backup;
 mod chat;
 mod db;
 mod doctor;
+mod groups;
 mod import;
 mod import_openapi;
 mod models;
@@ -18,6 +19,7 @@ mod skills;
 mod suggest;
 mod token;
 pub(crate) mod tools;
+mod users;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;
@@ -81,6 +83,10 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// List, show, add, change, disable and remove users, and give them passwords
+    Users(users::UsersArgs),
+    /// List, make and change groups, and say who is in them
+    Groups(groups::GroupsArgs),
     /// List the audit log and check that it is whole
     Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
@@ -136,6 +142,8 @@ impl Command {
             Self::Runs(args) => Some(&mut args.reach),
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
+            Self::Users(args) => Some(&mut args.reach),
+            Self::Groups(args) => Some(&mut args.reach),
             Self::Audit(args) => Some(&mut args.reach),
             Self::Import(args) => Some(&mut args.reach),
             Self::Backup(args) => Some(&mut args.reach),
@@ -184,6 +192,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Users(args) => users::run(args),
+        Command::Groups(args) => groups::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
         Command::Import(args) => import::run(args),

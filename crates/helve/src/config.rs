@@ -5,6 +5,7 @@
 
 mod alarms;
 mod approvals;
+mod auth;
 mod budgets;
 mod compaction;
 mod databases;
@@ -45,6 +46,7 @@ use crate::i18n::{self, Language, tr, words};
 use crate::webhook::WebhookSettings;
 
 pub use self::approvals::ApprovalSettings;
+pub use self::auth::{AuthSettings, OidcSettings};
 pub use self::environment::Environment;
 use self::file::ServerTable;
 pub use self::file::{File, GuardsTable, LogFormat};
@@ -105,6 +107,8 @@ pub struct Config {
     pub alarms: Option<WebhookSettings>,
     /// Who is told of questions to people.
     pub approvals: Option<ApprovalSettings>,
+    /// How people sign in besides tokens.
+    pub auth: AuthSettings,
     pub hooks: Vec<ConfiguredHook>,
     pub prompts: Prompts,
     /// What may leave because of a model or a tool, with the secrets.
@@ -223,6 +227,7 @@ impl Config {
             alarms: alarms::alarms(file.alarms, &places)?,
             approvals: approvals::approvals(file.approvals, listen, public_url.as_ref(), &places)?,
             public_url,
+            auth: auth::auth(file.auth, &places)?,
             hooks: hooks::hooks(file.hooks, environment, &places)?,
             prompts,
             egress,

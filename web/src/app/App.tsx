@@ -34,7 +34,7 @@ export function App(): ReactNode {
         </main>
       );
     case 'signed-out':
-      return <SignIn onSignedIn={refresh} />;
+      return <SignIn ways={state.ways} onSignedIn={refresh} />;
     case 'ready':
       return <Page session={state.session} onSignOut={leave} />;
   }

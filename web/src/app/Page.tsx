@@ -76,7 +76,12 @@ export function Page({ session, onSignOut }: Props) {
             close();
             begin();
           }}
-          settings={<Settings onSignOut={session.needed ? onSignOut : null} />}
+          settings={
+            <Settings
+              who={session.needed ? (session.name ?? me) : null}
+              onSignOut={session.needed ? onSignOut : null}
+            />
+          }
         >
           <ConversationList
             conversations={conversations}

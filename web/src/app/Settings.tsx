@@ -8,7 +8,7 @@ import { THEMES, useTheme } from './use-theme';
 const AllowanceList = lazyPart(async () => (await import('@/features/approvals/AllowanceList')).AllowanceList);
 
 /** Language, appearance, what is allowed without asking, and the way out. */
-export function Settings({ onSignOut }: { onSignOut: (() => void) | null }) {
+export function Settings({ who, onSignOut }: { who: string | null; onSignOut: (() => void) | null }) {
   const { t, locale, choose } = useI18n();
   const [theme, setTheme] = useTheme();
   const [isListing, setListing] = useState(false);
@@ -32,6 +32,7 @@ export function Settings({ onSignOut }: { onSignOut: (() => void) | null }) {
         ))}
         <MenuHeading>{t.approvals.always.heading}</MenuHeading>
         <MenuItem onSelect={() => setListing(true)}>{t.approvals.always.list}</MenuItem>
+        {who !== null && <MenuHeading>{t.app.signedInAs(who)}</MenuHeading>}
         {onSignOut && <MenuItem onSelect={onSignOut}>{t.app.signOut}</MenuItem>}
       </Menu>
       {isListing && <AllowanceList onClose={() => setListing(false)} />}

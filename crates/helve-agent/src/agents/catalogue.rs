@@ -12,7 +12,7 @@ use std::sync::Arc;
 use helve_rows::{
     BatchError, BatchOutcome, BatchRow, DefinitionError, HeldRow, PinnedVersion, RowCatalogue, RowError,
 };
-use helve_store::{Store, StoreError};
+use helve_store::{PeopleDirectory, Store, StoreError};
 use helve_tool::{FieldChange, Hooks, Registry, Rule, merge_patch, read_json, value_differences};
 use helve_types::{AgentDefinition, AgentTool, AgentToolLink, Notice, RunSetup, World};
 use serde_json::{Value, json};
@@ -174,6 +174,7 @@ pub struct AgentCatalogue {
     operator: Vec<Rule>,
     registry: Arc<Registry>,
     hooks: Arc<Hooks>,
+    people: PeopleDirectory,
 }
 
 impl AgentCatalogue {
@@ -182,10 +183,12 @@ impl AgentCatalogue {
         operator: &[Rule],
         registry: Arc<Registry>,
         hooks: Arc<Hooks>,
+        people: PeopleDirectory,
         store: Arc<dyn Store>,
         world: World,
     ) -> Self {
-        let agent = |agent: &AgentSettings| Arc::new(Agent::new(agent.clone(), operator, &registry, &hooks));
+        let agent =
+            |agent: &AgentSettings| Arc::new(Agent::new(agent.clone(), operator, &registry, &hooks, &people));
         let mut configured: Vec<_> = configured.iter().map(agent).collect();
         // A request without an agent's name means the first.
         configured.sort_by_key(|agent| agent.settings.name != "default");
@@ -196,6 +199,7 @@ impl AgentCatalogue {
             operator: operator.to_vec(),
             registry,
             hooks,
+            people,
         }
     }
 
@@ -543,7 +547,7 @@ impl AgentCatalogue {
 
     fn built(&self, definition: &AgentDefinition) -> Result<Agent, DefinitionError> {
         let settings = build_settings(definition)?;
-        let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
+        let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks, &self.people);
         Ok(Agent { version: Some(definition.hash()), ..agent })
     }
 

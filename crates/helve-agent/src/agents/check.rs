@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use helve_rows::DefinitionError;
 use helve_tool::{Action, Rule, read_json};
-use helve_types::{AgentBudget, AgentDefinition, AgentTexts, AgentToolConfig, Notice, PermissionAction};
+use helve_types::{
+    AgentBudget, AgentDefinition, AgentSubagent, AgentTexts, AgentToolConfig, Notice, PermissionAction,
+    subagent_tool_name,
+};
 use serde_json::{Value, json};
 
 use super::AgentSettings;
@@ -24,6 +27,7 @@ const QUESTION_CHARS_MAX: usize = 1_000;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const TOOLS_MAX: usize = 500;
 const SKILLS_MAX: usize = 500;
+const SUBAGENTS_MAX: usize = 50;
 const PERMISSIONS_MAX: usize = 200;
 const ARGUMENTS_MAX: usize = 50;
 const QUESTIONS_MAX: usize = 50;
@@ -62,6 +66,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
     check_texts("", &texts)?;
     check_translations(definition)?;
     check_list("users", &definition.users, USERS_MAX, |at, user| check_label(at, user))?;
+    check_list("groups", &definition.groups, USERS_MAX, |at, group| check_label(at, group))?;
     check_text("system_prompt", &definition.system_prompt, SYSTEM_CHARS_MAX)?;
     for (field, label) in [("language", &definition.language), ("model", &definition.model)] {
         label.iter().try_for_each(|label| check_label(field, label))?;
@@ -85,6 +90,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
     }
     check_links(definition)?;
     check_list("skills", &definition.skills, SKILLS_MAX, |at, skill| check_label(at, skill))?;
+    check_subagents(definition)?;
     let enabled = || tools.iter().filter(|tool| tool.enabled);
     let has_all = enabled().any(|tool| tool.name == ALL_TOOLS);
     Ok(AgentSettings {
@@ -96,6 +102,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         tools: (!has_all).then(|| enabled().map(|tool| tool.name.clone()).collect()),
         without_tools: tools.iter().filter(|tool| !tool.enabled).map(|tool| tool.name.clone()).collect(),
         skills: definition.skills.clone(),
+        subagents: definition.subagents.clone(),
         params: definition.params.clone(),
         pre_search: definition.pre_search,
         permissions: build_permission_rules(definition)?,
@@ -103,6 +110,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         budget: build_limits(&definition.budget)?,
         links: links(definition),
         users: definition.users.clone(),
+        groups: definition.groups.clone(),
         language: definition.language.clone(),
         texts,
         translations: definition.translations.clone(),
@@ -139,6 +147,47 @@ fn check_links(definition: &AgentDefinition) -> Checked {
         }
     }
     Ok(())
+}
+
+fn check_subagents(definition: &AgentDefinition) -> Checked {
+    let subagents = &definition.subagents;
+    check_list("subagents", subagents, SUBAGENTS_MAX, |at, link| {
+        check_name(at, &link.agent, ID_CHARS_MAX)?;
+        let description = link.config.description.as_deref().unwrap_or_default();
+        check_text(&format!("{at}.description"), description, DESCRIPTION_CHARS_MAX)?;
+        match link.config.budget_share {
+            Some(share) if !(share > 0.0 && share <= 1.0) => {
+                let problem = Notice::definition_other("it must be above 0 and at most 1");
+                Err(DefinitionError::new(format!("{at}.budget_share"), problem))
+            }
+            _ => Ok(()),
+        }
+    })?;
+    for (number, link) in subagents.iter().enumerate() {
+        let earlier = &subagents[..number];
+        if earlier.iter().any(|other| other.agent == link.agent) {
+            let problem = Notice::definition_tool_twice(&link.agent);
+            return Err(DefinitionError::new(format!("subagents.{number}"), problem));
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of calls of subagents, below all other rules of the agent.
+pub(super) fn subagent_rules(subagents: &[AgentSubagent]) -> Vec<Rule> {
+    let rule = |link: &AgentSubagent| {
+        let action = rule_action(link.config.permission.unwrap_or(PermissionAction::Allow));
+        Rule { tool: Some(subagent_tool_name(&link.agent)), ..Rule::new(action) }
+    };
+    subagents.iter().map(rule).collect()
+}
+
+fn rule_action(permission: PermissionAction) -> Action {
+    match permission {
+        PermissionAction::Allow => Action::Allow,
+        PermissionAction::Ask => Action::Ask,
+        PermissionAction::Deny => Action::Deny,
+    }
 }
 
 fn check_translations(definition: &AgentDefinition) -> Checked {
@@ -227,7 +276,13 @@ fn check_json(field: &str, value: &Value) -> Checked {
 /// The rules of the agent, and last those of single tools.
 fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     check_list("permissions", &definition.permissions, PERMISSIONS_MAX, |at, rule| {
-        for (name, text) in [("tool", &rule.tool), ("tag", &rule.tag), ("user", &rule.user)] {
+        for (name, text) in [
+            ("tool", &rule.tool),
+            ("tag", &rule.tag),
+            ("user", &rule.user),
+            ("group", &rule.group),
+            ("not_group", &rule.not_group),
+        ] {
             text.iter().try_for_each(|text| check_label(&format!("{at}.{name}"), text))?;
         }
         if rule.arguments.len() > ARGUMENTS_MAX {
@@ -245,18 +300,19 @@ fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
         rules.push(rule);
     }
     let of_tools = definition.tools.iter().filter(|tool| tool.name != ALL_TOOLS).filter_map(|tool| {
-        let action = match tool.config.permission? {
-            PermissionAction::Allow => Action::Allow,
-            PermissionAction::Ask => Action::Ask,
-            PermissionAction::Deny => Action::Deny,
-        };
+        let action = rule_action(tool.config.permission?);
         Some(Rule { tool: Some(tool.name.clone()), ..Rule::new(action) })
     });
     rules.extend(of_tools);
     Ok(rules)
 }
 
-fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
+/// Whether limits can be read.
+pub fn check_budget(budget: &AgentBudget) -> Result<(), DefinitionError> {
+    build_limits(budget).map(drop)
+}
+
+pub(crate) fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
     let whole = |limit: Option<u64>| limit.map(|limit| if limit == 0 { Limits::LIFTED } else { limit });
     Ok(Limits {
         cost_nanos: scale_amount("budget.money", budget.money, NANOS)?,
@@ -370,6 +426,7 @@ mod tests {
             (json!({"tools": [{"name": "*", "config": {"permission": "ask"}}]}), "tools.0.config"),
             (json!({"tools": [{"name": "look", "config": {"cache": true}}]}), "tools.0"),
             (json!({"users": ["mei", ""]}), "users.1"),
+            (json!({"groups": ["sales", ""]}), "groups.1"),
             (json!({"translations": {"zh": {"display_name": ""}}}), "translations.zh.display_name"),
             (
                 json!({"translations": {"zh": {"example_questions": [" "]}}}),
@@ -378,6 +435,11 @@ mod tests {
             (json!({"tools": [{"name": "look", "config": {"colour": 1}}]}), "colour"),
             (json!({"tools": [{"name": "look", "arguments": 1}]}), "arguments"),
             (json!({"tools": [7]}), "tools.0"),
+            (json!({"subagents": [7]}), "subagents.0"),
+            (json!({"subagents": ["b", {"agent": "b"}]}), "subagents.1"),
+            (json!({"subagents": [{"agent": "b", "colour": 1}]}), "colour"),
+            (json!({"subagents": [{"agent": "b", "budget_share": 1.5}]}), "subagents.0.budget_share"),
+            (json!({"subagents": vec!["b"; 51]}), "subagents"),
             (json!({"params": {"temperature": 9}}), "params.temperature"),
             (json!({"params": {"warmth": 1}}), "warmth"),
             (json!({"permissions": [{"action": "allow", "agent": "b"}]}), "agent"),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use helve_store::{
     Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, Audit, AuditEntry,
     AuditFilter, AuditHead, AuditRecord, Bus, CallRecord, ChainedEntry, Conversation, DayUsed,
-    DefinitionFile, Execution, ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange,
-    PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope,
-    Share, Store, StoreFuture, Token, Views, Wakeups,
+    DefinitionFile, Execution, ExecutionFilter, ExecutionPage, GroupChange, GroupRecord, KeptFile, Page,
+    PlanBody, PlanChange, PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows,
+    RunFilter, RunRecord, Scope, SessionRecord, SessionsToEnd, Share, Store, StoreFuture, Token, UserChange,
+    UserRecord, Views, Wakeups,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -28,6 +29,8 @@ unchanged! {Views {
     fn run(scope: Scope, run: RunId) -> RunRecord;
     fn runs(scope: Scope, filter: RunFilter, page: Page) -> Vec<RunRecord>;
     fn running_runs() -> Vec<RunRecord>;
+    fn subagent_runs(root: RunId) -> Vec<RunRecord>;
+    fn unreported_subagents() -> Vec<RunRecord>;
     fn calls(run: RunId) -> Vec<CallRecord>;
     fn executions(scope: Scope, filter: ExecutionFilter, page: ExecutionPage) -> Vec<Execution>;
     fn execution(scope: Scope, call: CallId) -> Execution;
@@ -40,6 +43,7 @@ unchanged! {Views {
     fn approval(scope: Scope, approval: ApprovalId) -> Approval;
     fn approvals(scope: Scope, filter: ApprovalFilter) -> Vec<Approval>;
     fn expired_approvals(now: Timestamp) -> Vec<Approval>;
+    fn approvals_to_notify(now: Timestamp) -> Vec<Approval>;
     fn allowances(scope: Scope, filter: AllowanceFilter, page: Page) -> Vec<Allowance>;
     fn allowances_in_force(key: AllowanceKey, now: Timestamp) -> Vec<Allowance>;
     fn usage_of_day(day: i64, user: UserId, agent: String) -> DayUsed;
@@ -76,6 +80,15 @@ unchanged! {Plans {
 }}
 
 unchanged! {Access {
+    fn users() -> Vec<UserRecord>;
+    fn save_user(change: UserChange) -> UserRecord;
+    fn delete_user(id: UserId, expected: Option<u32>, audit: AuditEntry) -> ();
+    fn groups() -> Vec<GroupRecord>;
+    fn save_group(change: GroupChange) -> GroupRecord;
+    fn delete_group(name: String, expected: Option<u32>, audit: AuditEntry) -> ();
+    fn create_session(session: SessionRecord, audit: AuditEntry) -> ();
+    fn sessions() -> Vec<SessionRecord>;
+    fn end_sessions(which: SessionsToEnd, audit: AuditEntry) -> u64;
     fn create_token(token: Token, audit: AuditEntry) -> ();
     fn tokens() -> Vec<Token>;
     fn revoke_token(id: String, audit: AuditEntry) -> ();

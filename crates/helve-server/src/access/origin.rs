@@ -67,15 +67,18 @@ fn check_origin(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: 
     }
 }
 
-/// Whether a browser followed a link in a message to the page of a question (`links`). The link is the credential of
-/// that page, and showing it changes nothing.
+/// Whether a browser followed a link in a message to the page of a question (`links`), or was sent back by an identity
+/// provider. The link is the credential of that page, and showing it changes nothing.
 fn is_followed_link(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
     matches!(*method, Method::GET | Method::HEAD)
-        && uri.path().starts_with("/approvals/")
+        && (uri.path().starts_with("/approvals/") || FROM_PROVIDER.contains(&uri.path()))
         && says("sec-fetch-mode", "navigate")
         && says("sec-fetch-dest", "document")
 }
+
+/// Where an identity provider sends browsers to: what they bring counts only with a cookie of ours.
+const FROM_PROVIDER: [&str; 2] = ["/sign-in/callback", "/sign-in/done"];
 
 fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();

@@ -19,6 +19,11 @@ pub(super) fn session_cookie(token_id: &str, key: &[u8; 32], https: bool, now: T
     format_cookie(&format!("{said}.{mac}"), https, DAYS_MAX * DAY_MS / 1_000)
 }
 
+/// The same for a session that has a secret of its own.
+pub(super) fn format_session_cookie(text: &str, https: bool, hours: u32) -> String {
+    format_cookie(text, https, i64::from(hours) * 60 * 60)
+}
+
 /// The value of a `Set-Cookie` header that takes the cookie away.
 pub(crate) fn expired_cookie(https: bool) -> String {
     format_cookie("", https, 0)

@@ -73,7 +73,8 @@ fn codes_in_sources() -> Vec<(String, String)> {
     )
     .unwrap();
     let of_runs =
-        Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|fail(?:_run)?\(driver,|code: )\s*"([a-z_]+)""#).unwrap();
+        Regex::new(r#"(?s)(?:\.fail(?:ed|_after|ure_facts)?\(|fail(?:_run)?\(driver,|code: )\s*"([a-z_]+)""#)
+            .unwrap();
     let of_models = Regex::new(r#"ModelErrorKind::\w+ => "([a-z_]+)""#).unwrap();
     let mut found = vec![];
     for (folder, patterns) in [

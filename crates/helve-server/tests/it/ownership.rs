@@ -40,11 +40,13 @@ enum RouteRule {
     Open,
     /// It needs the right `admin`.
     Admin,
+    /// Nothing is there, since this server has no identity provider.
+    Missing,
 }
 
 /// The row of an operation.
 fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
-    use RouteRule::{Admin, Named, Open, Theirs};
+    use RouteRule::{Admin, Missing, Named, Open, Theirs};
     Some(match operation {
         "GET /api/runs/{run}"
         | "GET /api/runs/{run}/events"
@@ -62,6 +64,7 @@ fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
         | "GET /api/conversations/{conversation}/messages" => Theirs(&["conversation"]),
         "GET /api/approvals/{approval}" | "POST /api/approvals/{approval}" => Theirs(&["approval"]),
         "DELETE /api/allowances/{allowance}" => Theirs(&["allowance"]),
+        "DELETE /api/tokens/{token}" => Theirs(&["token"]),
         // An agent that only mei may use.
         "GET /api/agents/{agent}" | "GET /api/agents/{agent}/tools" => Theirs(&["agent"]),
         "GET /api/agents/{agent}/tools/{tool}" => Theirs(&["agent", "tool"]),
@@ -80,10 +83,12 @@ fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
         | "GET /api/budgets"
         | "GET /api/conversations"
         | "GET /api/executions"
+        | "GET /api/me"
         | "GET /api/models"
         | "GET /api/runs"
         | "GET /api/session"
         | "GET /api/skills"
+        | "GET /api/tokens"
         | "GET /api/tool-system/status"
         | "GET /api/tools"
         | "GET /api/tools/export"
@@ -98,6 +103,9 @@ fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
         | "POST /api/tools/{name}/call"
         | "POST /api/tools/execute"
         | "POST /api/session"
+        | "POST /api/tokens"
+        | "PUT /api/me/password"
+        | "GET /sign-in/done"
         | "DELETE /api/session" => Open,
         "POST /api/agents"
         | "PUT /api/agents/{agent}"
@@ -141,7 +149,21 @@ fn row(operation: &str, mei: &Belongings) -> Option<RouteRule> {
         | "POST /api/tools/{tool}/agree"
         | "POST /api/tools/{tool}/reject"
         | "GET /api/tools/{tool}/grants"
-        | "DELETE /api/tools/{tool}/grants" => Admin,
+        | "DELETE /api/tools/{tool}/grants"
+        | "GET /api/users"
+        | "POST /api/users"
+        | "GET /api/users/{user}"
+        | "PATCH /api/users/{user}"
+        | "DELETE /api/users/{user}"
+        | "PUT /api/users/{user}/password"
+        | "GET /api/groups"
+        | "POST /api/groups"
+        | "GET /api/groups/{group}"
+        | "PATCH /api/groups/{group}"
+        | "DELETE /api/groups/{group}"
+        | "PUT /api/groups/{group}/members/{user}"
+        | "DELETE /api/groups/{group}/members/{user}" => Admin,
+        "GET /sign-in/start" | "GET /sign-in/callback" | "POST /sign-in/back-channel" => Missing,
         // The signed link is the right; whoever has it may follow it.
         link if link.contains(" /approvals/") => Open,
         _ => return None,
@@ -172,6 +194,7 @@ impl Belongings {
                     "conversation" => self.conversation.clone(),
                     "approval" => self.approval.clone(),
                     "allowance" => self.allowance.clone(),
+                    "token" => self.token.split('.').next().unwrap().to_owned(),
                     "agent" => PRIVATE_AGENT.into(),
                     "tool" => "look".into(),
                     other => panic!("mei has no {other}"),
@@ -338,6 +361,7 @@ async fn whatever_belongs_to_one_user_does_not_exist_for_another_on_every_route(
                     assert_eq!(right, Some("admin"), "{name}");
                     expect(plain.clone(), example, StatusCode::FORBIDDEN).await;
                 }
+                RouteRule::Missing => expect(plain.clone(), None, StatusCode::NOT_FOUND).await,
                 RouteRule::Open if method == Method::GET && !path.contains('{') => {
                     // This server knows no vendor's format.
                     let status = match path.as_str() {

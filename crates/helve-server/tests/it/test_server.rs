@@ -309,6 +309,11 @@ impl TestServer {
         shown
     }
 
+    pub(crate) async fn revoke_token(&self, id: String) {
+        self.store.revoke_token(id, self.audit_entry()).await.unwrap();
+        self.app.refresh_access().await.unwrap();
+    }
+
     /// Text with the ids that differ between runs taken out.
     pub(crate) fn readable(&self, text: &str) -> String {
         let mut readable = String::new();

@@ -136,6 +136,8 @@ pub(crate) const TABLES: &[StoredTable] = &[
             number("reasoning_tokens"),
             number("cost_nanos"),
             number("bytes"),
+            id("root"),
+            number("unreported"),
         ],
     ),
     StoredTable::new("run_events", &["run", "seq"], &[id("run"), number("seq"), text("kind"), text("body")]),
@@ -303,6 +305,19 @@ pub(crate) const TABLES: &[StoredTable] = &[
             number("revoked_at"),
             text("act_for"),
         ],
+    ),
+    StoredTable::new("people", &["id"], &[text("id"), number("version"), text("body")]),
+    StoredTable::new(
+        "user_identities",
+        &["issuer", "subject"],
+        &[text("issuer"), text("subject"), text("user")],
+    ),
+    StoredTable::new("user_groups", &["name"], &[text("name"), number("version"), text("body")]),
+    StoredTable::new("group_members", &["user", "group_name"], &[text("user"), text("group_name")]),
+    StoredTable::new(
+        "page_sessions",
+        &["secret_hash"],
+        &[bytes("secret_hash"), text("user"), number("started_at"), number("expires_at"), text("provider")],
     ),
     StoredTable::new("ended_sessions", &["token", "issued_at"], &[text("token"), number("issued_at")]),
     StoredTable::new(

@@ -1,14 +1,63 @@
 //! Who may do what.
 
+mod people;
+mod sessions;
 pub(super) mod tokens;
 
-use helve_store::{Access, Allowance, AuditEntry, Scope, StoreFuture, Token, Wakeup};
-use helve_types::{ApprovalId, Timestamp};
+use helve_store::{
+    Access, Allowance, AuditEntry, GroupChange, GroupRecord, Scope, SessionRecord, SessionsToEnd,
+    StoreFuture, Token, UserChange, UserRecord, Wakeup,
+};
+use helve_types::{ApprovalId, Timestamp, UserId};
 
 use super::PostgresStore;
 use super::views::allowances;
 
 impl Access for PostgresStore {
+    fn users(&self) -> StoreFuture<'_, Vec<UserRecord>> {
+        self.read((), |db, ()| Box::pin(people::all_users(db)))
+    }
+
+    fn save_user(&self, change: UserChange) -> StoreFuture<'_, UserRecord> {
+        self.write_and_wake(Wakeup::Access, change, |db, change| Box::pin(people::save_user(db, change)))
+    }
+
+    fn delete_user(&self, id: UserId, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (id, expected, audit), |db, (id, expected, audit)| {
+            Box::pin(people::delete_user(db, id, *expected, audit))
+        })
+    }
+
+    fn groups(&self) -> StoreFuture<'_, Vec<GroupRecord>> {
+        self.read((), |db, ()| Box::pin(people::all_groups(db)))
+    }
+
+    fn save_group(&self, change: GroupChange) -> StoreFuture<'_, GroupRecord> {
+        self.write_and_wake(Wakeup::Access, change, |db, change| Box::pin(people::save_group(db, change)))
+    }
+
+    fn delete_group(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (name, expected, audit), |db, (name, expected, audit)| {
+            Box::pin(people::delete_group(db, name, *expected, audit))
+        })
+    }
+
+    fn create_session(&self, session: SessionRecord, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (session, audit), |db, (session, audit)| {
+            Box::pin(sessions::create(db, session, audit))
+        })
+    }
+
+    fn sessions(&self) -> StoreFuture<'_, Vec<SessionRecord>> {
+        self.read((), |db, ()| Box::pin(sessions::all_sessions(db)))
+    }
+
+    fn end_sessions(&self, which: SessionsToEnd, audit: AuditEntry) -> StoreFuture<'_, u64> {
+        self.write_and_wake(Wakeup::Access, (which, audit), |db, (which, audit)| {
+            Box::pin(sessions::end(db, which, audit))
+        })
+    }
+
     fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, (token, audit), |db, (token, audit)| {
             Box::pin(tokens::create(db, token, audit))

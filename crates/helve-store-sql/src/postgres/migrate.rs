@@ -18,10 +18,16 @@ pub(crate) const POSTGRES: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
     },
+    Migration { number: 20, name: "people", sql: include_str!("../../migrations/postgres/0020_people.sql") },
     Migration {
         number: AUDIT_CHAIN,
         name: "audit_and_approvers",
         sql: include_str!("../../migrations/postgres/0021_audit_and_approvers.sql"),
+    },
+    Migration {
+        number: 23,
+        name: "subagents",
+        sql: include_str!("../../migrations/postgres/0023_subagents.sql"),
     },
     Migration {
         number: 24,

@@ -2,14 +2,54 @@
 
 use std::collections::BTreeSet;
 
-use helve_types::{ApprovalId, Timestamp};
+use helve_types::{ApprovalId, Timestamp, UserId};
 
 use super::MemoryStore;
 use crate::{
-    Access, Allowance, AuditEntry, ENDED_SESSIONS_MAX, Scope, StoreError, StoreFuture, Token, Wakeup,
+    Access, Allowance, AuditEntry, ENDED_SESSIONS_MAX, GroupChange, GroupRecord, Scope, SessionRecord,
+    SessionsToEnd, StoreError, StoreFuture, Token, UserChange, UserRecord, Wakeup,
 };
 
 impl Access for MemoryStore {
+    fn users(&self) -> StoreFuture<'_, Vec<UserRecord>> {
+        self.with_tables(|all| Ok(all.users.values().cloned().collect()))
+    }
+
+    fn save_user(&self, change: UserChange) -> StoreFuture<'_, UserRecord> {
+        self.write_and_wake(Wakeup::Access, |all| all.save_user(change))
+    }
+
+    fn delete_user(&self, id: UserId, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, |all| all.delete_user(&id, expected, audit))
+    }
+
+    fn groups(&self) -> StoreFuture<'_, Vec<GroupRecord>> {
+        self.with_tables(|all| Ok(all.groups.values().cloned().collect()))
+    }
+
+    fn save_group(&self, change: GroupChange) -> StoreFuture<'_, GroupRecord> {
+        self.write_and_wake(Wakeup::Access, |all| all.save_group(change))
+    }
+
+    fn delete_group(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, |all| all.delete_group(&name, expected, audit))
+    }
+
+    fn create_session(&self, session: SessionRecord, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, |all| {
+            all.create_session(session, audit);
+            Ok(())
+        })
+    }
+
+    fn sessions(&self) -> StoreFuture<'_, Vec<SessionRecord>> {
+        self.with_tables(|all| Ok(all.sessions.clone()))
+    }
+
+    fn end_sessions(&self, which: SessionsToEnd, audit: AuditEntry) -> StoreFuture<'_, u64> {
+        self.write_and_wake(Wakeup::Access, |all| Ok(all.end_sessions(&which, audit)))
+    }
+
     fn create_token(&self, token: Token, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, |all| {
             all.audit(audit);

@@ -140,6 +140,10 @@ impl Rows for MemoryStore {
                 }
             }
             let mut next = shelf.clone();
+            let mut names = BTreeSet::new();
+            if let Some(twice) = changes.iter().find(|change| !names.insert(change.row.name.clone())) {
+                return Err(StoreError::Changed(shelf.current.get(&twice.row.name).copied().unwrap_or(0)));
+            }
             let saved: Result<Vec<_>, _> = changes.into_iter().map(|change| next.save(change)).collect();
             let saved = saved?;
             *shelf = next;

@@ -8,8 +8,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{BreakerTerms, CacheTerms, RateLimit};
-use crate::{Effect, ModelParams, canonical_json};
+use super::{AgentSubagent, BreakerTerms, CacheTerms, RateLimit};
+use crate::{Approvers, Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,9 @@ pub struct AgentDefinition {
     /// The skills it may load, by name; `*` stands for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub skills: Vec<String>,
+    /// The agents that it can give tasks to, each by its name alone or with more about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub subagents: Vec<AgentSubagent>,
     /// Which calls are allowed, asked about or denied; what the operator says comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub permissions: Vec<AgentPermission>,
@@ -66,9 +69,12 @@ pub struct AgentDefinition {
     /// By a language such as `zh-CN`, what people who read it see in place of the texts above.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
     pub translations: BTreeMap<String, AgentTexts>,
-    /// The users who may use it; `*` stands for any run of characters. Everybody may if nobody is named.
+    /// The users who may use it; `*` stands for any run of characters. Everybody may if neither users nor groups are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub users: Vec<String>,
+    /// The groups whose members may use it, besides the users above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub groups: Vec<String>,
     /// New runs can use it; those that were started before go on.
     #[serde(default = "default_true")]
     pub enabled: bool,
@@ -181,6 +187,12 @@ pub struct AgentPermission {
     pub effect: Option<Effect>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Members of a group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Users who are in no group with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_group: Option<String>,
     /// By its path, what an argument must be.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
     pub arguments: BTreeMap<String, Value>,
@@ -188,6 +200,9 @@ pub struct AgentPermission {
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
     pub because: String,
+    /// Who is asked, where the rule asks; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Approvers>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -232,6 +247,7 @@ impl AgentDefinition {
             system_prompt: String::new(),
             tools: vec![],
             skills: vec![],
+            subagents: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),
             max_steps: default_max_steps(),
@@ -240,6 +256,7 @@ impl AgentDefinition {
             example_questions: vec![],
             translations: BTreeMap::new(),
             users: vec![],
+            groups: vec![],
             enabled: true,
         }
     }

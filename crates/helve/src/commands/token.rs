@@ -59,7 +59,7 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The person at the machine, in the audit log.
-const OPERATOR: &str = "operator";
+pub(super) const OPERATOR: &str = "operator";
 
 fn revoked(world: &World, id: &str) -> AuditEntry {
     AuditEntry::new(world.now(), OPERATOR, "token.revoked", id)

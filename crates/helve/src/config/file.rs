@@ -10,13 +10,14 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
+use helve_types::{AgentSubagent, AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
 use super::approvals::ApprovalsTable;
+use super::auth::AuthTable;
 use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
@@ -49,6 +50,7 @@ pub struct File {
     pub(super) labels: LabelsTable,
     pub(super) alarms: AlarmsTable,
     pub(super) approvals: ApprovalsTable,
+    pub(super) auth: AuthTable,
     pub(super) databases: BTreeMap<String, DatabaseTable>,
     pub(super) images: ImagesTable,
     pub(super) egress: EgressTable,
@@ -133,6 +135,12 @@ pub(super) struct AgentTable {
     /// Who may use it; everybody if nobody is named.
     #[serde(default)]
     users: Vec<String>,
+    /// The agents that it can give tasks to.
+    #[serde(default)]
+    subagents: Vec<AgentSubagent>,
+    /// The groups whose members may use it.
+    #[serde(default)]
+    groups: Vec<String>,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -288,6 +296,7 @@ pub(super) fn agents(
             tools: table.tools,
             without_tools: vec![],
             skills: table.skills.unwrap_or(default.skills),
+            subagents: table.subagents,
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,
@@ -298,6 +307,7 @@ pub(super) fn agents(
                 .map_err(|(key, what)| places.wrong(&["agents", &number.to_string(), "budget", key], what))?,
             links: BTreeMap::new(),
             users: table.users,
+            groups: table.groups,
             language: table.language,
             texts: AgentTexts {
                 display_name: table.display_name,
@@ -323,6 +333,8 @@ pub(super) fn check_rules(
     for (path, rules) in std::iter::once((vec![], operator)).chain(of_agents) {
         for (number, rule) in rules.iter().enumerate() {
             let number = number.to_string();
+            let place = [&path[..], &["permissions", &number, "approvers"]].concat();
+            rule.find_approvers_problem().map_or(Ok(()), |problem| Err(places.wrong(&place, problem)))?;
             let path = [&path[..], &["permissions", &number, "examples"]].concat();
             rule.find_example_problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
         }

@@ -55,7 +55,7 @@ fn the_audit_log_is_read_and_checked_beside_a_server_and_without_one() {
     let token = home.helve(&["token", "create", "--user", "mei"]);
     assert!(token.status.success());
     let (_, lines, _) = audit(&home, &["list", "--limit", "1"]);
-    assert!(lines.contains("token.created") && lines.contains("operator (mei)"), "{lines}");
+    assert!(lines.contains("token.created") && lines.contains("command line (mei)"), "{lines}");
     // The head of before is still a part of it.
     assert_eq!(audit(&home, &["verify", "--expect", head.trim()]).0, Some(0));
 }

@@ -33,6 +33,8 @@ const TABLES: &[(&str, &str)] = &[
     ("`[databases.NAME]`", "[databases.x]\nzz = 1"),
     ("`[images]`", "[images]\nzz = 1"),
     ("`[approvals]`", "[approvals]\nzz = 1"),
+    ("`[auth]`", "[auth]\nzz = 1"),
+    ("`[auth.oidc]`", "[auth.oidc]\nzz = 1"),
     ("`[alarms]`", "[alarms]\nzz = 1"),
 ];
 

@@ -1,11 +1,14 @@
 import { useCallback, useEffect, useState } from 'react';
 import { onUnauthorized } from '@/api/client';
-import { type Session, getSession, signOut } from '@/api/session';
+import { type Session, type SignInWays, getSession, signOut } from '@/api/session';
 import { getReach, subscribeReach } from '@/api/reachability';
 import { deleteDrafts } from '@/lib/drafts';
 
 export type SessionState =
-  { status: 'unknown' } | { status: 'unreachable' } | { status: 'signed-out' } | { status: 'ready'; session: Session };
+  | { status: 'unknown' }
+  | { status: 'unreachable' }
+  | { status: 'signed-out'; ways: SignInWays }
+  | { status: 'ready'; session: Session };
 
 export interface SessionControl {
   state: SessionState;
@@ -19,7 +22,11 @@ export function useSession(): SessionControl {
   const refresh = useCallback(() => {
     getSession().then(
       (session) =>
-        setState(session.needed && !session.signed_in ? { status: 'signed-out' } : { status: 'ready', session }),
+        setState(
+          session.needed && !session.signed_in
+            ? { status: 'signed-out', ways: session.ways }
+            : { status: 'ready', session },
+        ),
       // A page in use stays; only an empty one shows the sign-in.
       () => setState((known) => (known.status === 'unknown' ? { status: 'unreachable' } : known)),
     );
@@ -29,7 +36,7 @@ export function useSession(): SessionControl {
     const unsubscribe = subscribeReach(() => {
       if (getReach() === 'up') refresh();
     });
-    const unlisten = onUnauthorized(() => setState({ status: 'signed-out' }));
+    const unlisten = onUnauthorized(refresh);
     return () => {
       unsubscribe();
       unlisten();
@@ -37,7 +44,10 @@ export function useSession(): SessionControl {
   }, [refresh]);
   const leave = useCallback(() => {
     deleteDrafts();
-    signOut().then(refresh, refresh);
+    signOut().then((place) => {
+      if (place === null) refresh();
+      else window.location.assign(place);
+    }, refresh);
   }, [refresh]);
   return { state, refresh, leave };
 }

@@ -3,6 +3,7 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    ("`{hours}` must be between 1 and {hours_max}", "`{hours}` 必须在 1 到 {hours_max} 之间"),
     ("{place}: {what}", "{place}：{what}"),
     ("{file}, line {line}", "{file} 第 {line} 行"),
     ("{file}, line {line} at `{key}`", "{file} 第 {line} 行的 `{key}`"),

@@ -3,6 +3,51 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    (
+        "List, show, add, change, disable and remove users, and give them passwords",
+        "查看、添加、修改、停用和删除用户，设置密码",
+    ),
+    ("List, make and change groups, and say who is in them", "查看、建立和修改组，管理组的成员"),
+    ("List the users that have a row, with their roles and groups", "列出有记录的用户，以及他们的角色和组"),
+    ("Show a user as JSON", "以 JSON 显示一个用户"),
+    ("Make a user", "建立一个用户"),
+    ("A service account: it has tokens and cannot sign in", "服务账号：有令牌，不能登录"),
+    ("Change a user; what is not given stays as it is", "修改一个用户；没有给出的保持不变"),
+    ("Accept what the user shows again", "重新接受这个用户的凭据"),
+    (
+        "Give a user a password, read from standard input; in a terminal one is made and printed",
+        "给用户设置密码，从标准输入读取；在终端里会生成一个并显示",
+    ),
+    ("Accept nothing that a user shows, and end its sessions", "不再接受这个用户的任何凭据，并结束它的会话"),
+    (
+        "Delete a user's row, and revoke its tokens; conversations stay",
+        "删除用户的记录并吊销它的令牌；对话保留",
+    ),
+    ("What people read in place of the id", "代替 id 显示的名称"),
+    ("The e-mail address", "电子邮件地址"),
+    ("What the user may do; no token of the user gives more", "用户的权限；它的令牌不会超过这个权限"),
+    ("The groups that the user is in, separated by commas", "用户所在的组，用逗号分隔"),
+    ("List the groups with their members", "列出组和成员"),
+    (
+        "Make a group, or change what it is called and which claims stand for it",
+        "建立一个组，或修改它的名称和对应的声明值",
+    ),
+    ("What people read in place of the name", "代替名称显示的文字"),
+    (
+        "Values of the identity provider's claim that make somebody a member, separated by commas",
+        "身份提供方的声明中表示成员的值，用逗号分隔",
+    ),
+    (
+        "What the runs of each member may cost in a day; 0 is no limit",
+        "每个成员的运行每天最多花费多少；0 表示不限",
+    ),
+    (
+        "How many tools the runs of each member may call in a day; 0 is no limit",
+        "每个成员的运行每天最多调用多少次工具；0 表示不限",
+    ),
+    ("Make users members of a group", "把用户加入组"),
+    ("Take users out of a group", "把用户移出组"),
+    ("Delete a group; its members stay users", "删除一个组；成员仍然是用户"),
     ("You would rather not answer what the model wants to know", "不想回答模型的提问"),
     (
         "A text, options by their words or numbers, fields as `name=value`, or one JSON object",
@@ -79,8 +124,8 @@ pub(super) const TEXTS: Texts = &[
     ("List, show, follow, cancel and resume runs", "列出、查看、跟踪、取消和恢复运行"),
     ("List runs, latest first", "列出运行，最新的在前"),
     (
-        "Only runs in this state: running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled",
-        "只列出这种状态的运行：running、waiting_approval、waiting_client、needs_attention、completed、failed 或 cancelled",
+        "Only runs in this state: running, waiting_approval, waiting_client, waiting_subagent, needs_attention, completed, failed or cancelled",
+        "只列出这种状态的运行：running、waiting_approval、waiting_client、waiting_subagent、needs_attention、completed、failed 或 cancelled",
     ),
     ("Only those of this user; needs the right `admin`", "只列出这个用户的；需要 `admin` 权限"),
     ("The maximum number of runs, up to 200", "最多列出多少个，上限 200"),

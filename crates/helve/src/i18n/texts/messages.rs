@@ -3,6 +3,26 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    (
+        "there is a user `{user}` already; change it with `helve users set`",
+        "已有用户 `{user}`；用 `helve users set` 修改",
+    ),
+    (
+        "`{user}`: `helve users list` shows the users that have a row",
+        "`{user}`：用 `helve users list` 查看有记录的用户",
+    ),
+    (
+        "`{user}` is a service account; make a token with `helve token create --user`",
+        "`{user}` 是服务账号；用 `helve token create --user` 创建令牌",
+    ),
+    ("Keep it: it is shown only now.", "请保存好：只在这时显示一次。"),
+    ("the user was not saved", "用户没有保存"),
+    ("disabled", "已停用"),
+    (
+        "`{group}` is no name for a group: use letters, digits, `-`, `_` and `.`",
+        "`{group}` 不能用作组名：请使用字母、数字、`-`、`_` 和 `.`",
+    ),
+    ("`{group}`: `helve groups list` shows the groups", "`{group}`：用 `helve groups list` 查看组"),
     ("the model asks nothing", "模型没有提问"),
     ("the model wants to know something (reply, decline)", "模型想了解一些情况（reply、decline）"),
     ("decline", "不想回答"),
@@ -310,6 +330,20 @@ pub(super) const TEXTS: Texts = &[
     ("running", "运行中"),
     ("waiting_approval", "等待审批"),
     ("waiting_client", "等待客户端"),
+    ("waiting_subagent", "等待子智能体"),
+    ("works for", "上级"),
+    ("subagent", "子智能体"),
+    ("{agent}, run {run}", "{agent}，运行 {run}"),
+    ("{agent} works on it", "已交给 {agent} 处理"),
+    ("{call} waits for {agent}, run {run}", "{call} 等待 {agent}，运行 {run}"),
+    ("{call} gives a task to {agent}, run {run}", "{call} 把任务交给 {agent}，运行 {run}"),
+    (
+        "{call} gives a task to {agent} in the background, run {run}",
+        "{call} 把任务交给后台的 {agent}，运行 {run}",
+    ),
+    ("{call} {agent} asks about {tool}: {approval}", "{call} {agent} 请求批准 {tool}：{approval}"),
+    ("{said} by {who}", "{said}，由 {who}"),
+    ("run {run}: {state}", "运行 {run}：{state}"),
     ("needs_attention", "需要处理"),
     ("completed", "已完成"),
     ("cancelled", "已取消"),
