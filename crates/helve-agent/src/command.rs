@@ -2,7 +2,7 @@
 
 use helve_store::StoreError;
 use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, VoteRefusal, reply_notice};
-use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, UserId};
+use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, RunId, UserId};
 use tokio::sync::oneshot;
 
 use crate::client_results::{ClientClaim, ClientResult};
@@ -42,6 +42,10 @@ pub enum Command {
     /// The client that has the call is silent, or no client claimed it for a long time.
     Overdue {
         call: CallId,
+    },
+    /// The run of a subagent asks something, was answered, or is over.
+    SubagentChanged {
+        run: RunId,
     },
     Cancel {
         by: String,
@@ -160,7 +164,8 @@ impl Command {
                 result,
             ) => _ = reply.send(result),
             (Self::Claim { reply, .. }, Err(error)) => _ = reply.send(Err(error)),
-            (Self::Claim { .. }, Ok(())) | (Self::Overdue { .. } | Self::NotifyApprovers { .. }, _) => {}
+            (Self::Claim { .. }, Ok(()))
+            | (Self::Overdue { .. } | Self::SubagentChanged { .. } | Self::NotifyApprovers { .. }, _) => {}
         }
     }
 

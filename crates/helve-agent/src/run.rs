@@ -14,6 +14,7 @@ mod model_message;
 mod pre_search;
 mod speech;
 mod step;
+mod subagents;
 mod taint;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use self::pre_search::pre_search_to_make;
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
+pub(crate) use self::subagents::{SubagentRun, Subagents};
 use self::taint::TaintState;
 pub(crate) use self::votes::VoteState;
 use self::votes::Votes;
@@ -73,6 +75,8 @@ pub struct Run {
     /// More calls of one message than this are refused.
     calls_per_step_max: u32,
     budget: BudgetState,
+    #[serde(default)]
+    subagents: Subagents,
     claims: Claims,
     #[serde(default)]
     votes: Votes,
@@ -117,6 +121,7 @@ impl Run {
             stopped_by_refusal: false,
             calls_per_step_max: CALLS_PER_STEP_MAX,
             budget: BudgetState::new(at),
+            subagents: Subagents::default(),
             claims: Claims::default(),
             votes: Votes::default(),
             waiting: None,
@@ -237,6 +242,7 @@ impl Run {
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.apply(at, fact);
         self.budget.apply(at, fact);
+        self.subagents.apply(fact);
         self.claims.apply(fact);
         self.votes.apply(at, fact);
         self.waiting = match fact {
@@ -333,7 +339,7 @@ impl Run {
             return Step::Fail { code: "outcome_unknown", message };
         }
         let asked = self.budget.open_question().map(|_| RunState::WaitingApproval);
-        let waits = self.calls.iter().filter_map(|held| held.state_while_waiting(self.is_stateless()));
+        let waits = self.calls.iter().filter_map(|held| self.state_while_waiting_for(held));
         if let Some(state) = waits.chain(asked).max_by_key(wait_priority) {
             return Step::Wait(state);
         }
@@ -370,6 +376,22 @@ impl Run {
             && !self.stopped_for_loop;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
+    }
+
+    /// Whose turn it is about a call, if it is not ours.
+    fn state_while_waiting_for(&self, held: &Call) -> Option<RunState> {
+        match held.data {
+            CallData::Subagent(_) if self.subagents.asks_for(&held.call.id) => {
+                Some(RunState::WaitingApproval)
+            }
+            CallData::Subagent(_) => Some(RunState::WaitingSubagent),
+            _ => held.state_while_waiting(self.is_stateless()),
+        }
+    }
+
+    /// The runs that work on calls of this one.
+    pub(crate) fn subagents(&self) -> &Subagents {
+        &self.subagents
     }
 
     fn has_open_outcome_question(&self) -> bool {

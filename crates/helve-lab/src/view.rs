@@ -167,6 +167,7 @@ impl View {
                 }
             }
             Fact::ToolDelegated { call, .. } => _ = self.change(call, CallState::Delegated, ""),
+            Fact::SubagentStarted(started) => _ = self.change(&started.call, CallState::Running, ""),
             Fact::ToolClaimed { call, .. } => _ = self.change(call, CallState::Claimed, ""),
             Fact::ToolFinished { call, output, .. } => self.end(call, CallState::Finished, &output.text),
             Fact::ToolFailed { call, failure, .. } => self.end(call, CallState::Failed, &failure.message),
@@ -202,6 +203,9 @@ impl View {
             | Fact::ToolDiscarded { .. }
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_)
             | Fact::ApprovalVoted { .. }
             | Fact::ApprovalReminded { .. }
             | Fact::ApprovalEscalated { .. }

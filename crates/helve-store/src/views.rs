@@ -25,6 +25,12 @@ pub trait Views: Send + Sync + 'static {
     /// Every run that is neither over nor waiting, oldest first.
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
 
+    /// The runs of subagents below this one, which is no subagent's itself; oldest first.
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>>;
+
+    /// The runs of subagents of which the runs that they work for do not know what became of them, oldest first.
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>>;
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;
 
     /// The calls of all runs that the scope sees and the filter lets through, newest first.

@@ -221,6 +221,7 @@ pub(crate) fn ask_about_invalid(
         binding: String::new(),
         approvers: None,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -290,6 +291,7 @@ pub(crate) fn build_outcome_question(
         binding: binding.unwrap_or_default(),
         approvers,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -316,6 +318,7 @@ pub(crate) fn question_of_model(permit: &Permit, asked: UserQuestion, cx: &CallC
         binding: String::new(),
         approvers: None,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -359,6 +362,7 @@ fn question_about(
         binding: candidate.consent_binding(warned, approvers.as_deref()),
         approvers,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 

@@ -30,6 +30,7 @@ mod repair;
 mod result_document;
 mod schema;
 mod skills;
+mod subagent;
 mod tool;
 mod toolbox;
 mod trust;
@@ -70,7 +71,7 @@ pub use metrics::ToolMetrics;
 pub use offload::run_on_pool;
 pub use outcome::{ADVICE, Fault, Outcome, Unknown, outcome_of_answer};
 pub use piece::{Piece, cut_piece};
-pub use pipeline::{ClientReport, Pipeline};
+pub use pipeline::{ClientReport, Pipeline, SubagentReport};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use result_document::ResultDocument;
 pub use schema::{
@@ -82,6 +83,7 @@ pub use skills::{LOAD_SKILL, READ_SKILL_FILE, RunSkills, Skill, is_skill_tool};
 /// The tool that searches the web, with any provider.
 pub const SEARCH_WEB: &str = "search_web";
 
+pub use subagent::{SubagentRequest, SubagentTerms};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, Approvers, CallId, Effect, Notice, Timestamp, UserQuestion};
+use crate::{ApprovalId, Approvers, Asker, CallId, Effect, Notice, Timestamp, UserQuestion};
 
 /// What a person is asked, rendered by the server from the bytes that will be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,9 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvers: Option<Box<Approvers>>,
     pub expires_at: Timestamp,
+    /// The subagent that asks, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Box<Asker>>,
 }
 
 /// What a question is about.

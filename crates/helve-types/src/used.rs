@@ -29,6 +29,7 @@ impl Used {
             }
             Fact::ToolStarted { attempt: 1, .. }
             | Fact::ToolDelegated { .. }
+            | Fact::SubagentStarted(_)
             | Fact::ToolDiscarded { .. } => Self { calls: 1, ..Self::default() },
             // A call that asks a person is sent to them.
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::User => {

@@ -29,6 +29,8 @@ unchanged! {Views {
     fn run(scope: Scope, run: RunId) -> RunRecord;
     fn runs(scope: Scope, filter: RunFilter, page: Page) -> Vec<RunRecord>;
     fn running_runs() -> Vec<RunRecord>;
+    fn subagent_runs(root: RunId) -> Vec<RunRecord>;
+    fn unreported_subagents() -> Vec<RunRecord>;
     fn calls(run: RunId) -> Vec<CallRecord>;
     fn executions(scope: Scope, filter: ExecutionFilter, page: ExecutionPage) -> Vec<Execution>;
     fn execution(scope: Scope, call: CallId) -> Execution;

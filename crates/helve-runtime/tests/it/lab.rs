@@ -293,6 +293,16 @@ fn words(fact: &Fact) -> String {
             None => format!("{tool} attempt {attempt}"),
         },
         Fact::ToolDelegated { tool, .. } | Fact::ToolDiscarded { tool, .. } => tool.clone(),
+        Fact::SubagentStarted(started) => {
+            let how = if started.background { " in the background" } else { "" };
+            format!("{}{how}: {}", started.agent, started.task)
+        }
+        Fact::SubagentAsked(asked) => {
+            let asker = asked.question.asker.as_ref().map_or("?", |asker| &asker.agent);
+            format!("{asker}: {}", asked.question.call().map_or("", |call| &call.tool))
+        }
+        Fact::SubagentAnswered(answered) => format!("{} by {}", json!(answered.answer), answered.by),
+        Fact::SubagentEnded(ended) => format!("{:?} with {} calls", ended.state, ended.used.calls),
         Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),

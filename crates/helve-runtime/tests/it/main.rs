@@ -29,5 +29,6 @@ mod rows;
 mod spending;
 mod steering;
 mod stops;
+mod subagents;
 mod thoughts;
 mod transcripts;

@@ -34,6 +34,14 @@ impl Views for PostgresStore {
         self.read((), |db, ()| Box::pin(runs::list_running(db)))
     }
 
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(root, |db, root| Box::pin(runs::list_subagent_runs(db, *root)))
+    }
+
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read((), |db, ()| Box::pin(runs::list_unreported(db)))
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(run, |db, run| Box::pin(runs::calls(db, *run)))
     }

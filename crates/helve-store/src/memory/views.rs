@@ -32,6 +32,22 @@ impl Views for MemoryStore {
         })
     }
 
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(|all| {
+            let records = all.runs.values().map(|shelf| &shelf.record);
+            let below =
+                |record: &&RunRecord| record.setup.parent.as_ref().is_some_and(|parent| parent.root == root);
+            records.filter(below).cloned().collect()
+        })
+    }
+
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(|all| {
+            let unreported = all.runs.values().filter(|shelf| shelf.is_unreported);
+            unreported.map(|shelf| shelf.record.clone()).collect()
+        })
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.with_tables(|all| {
             let mut calls: Vec<_> = all.calls.values().filter(|call| call.run == run).cloned().collect();

@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{BreakerTerms, CacheTerms, RateLimit};
+use super::{AgentSubagent, BreakerTerms, CacheTerms, RateLimit};
 use crate::{Approvers, Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
@@ -45,6 +45,9 @@ pub struct AgentDefinition {
     /// The skills it may load, by name; `*` stands for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub skills: Vec<String>,
+    /// The agents that it can give tasks to, each by its name alone or with more about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub subagents: Vec<AgentSubagent>,
     /// Which calls are allowed, asked about or denied; what the operator says comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub permissions: Vec<AgentPermission>,
@@ -244,6 +247,7 @@ impl AgentDefinition {
             system_prompt: String::new(),
             tools: vec![],
             skills: vec![],
+            subagents: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),
             max_steps: default_max_steps(),

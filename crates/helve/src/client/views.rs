@@ -61,6 +61,26 @@ pub(crate) struct Run {
     pub(crate) created_at: Timestamp,
     #[serde(default)]
     pub(crate) ended_at: Option<Timestamp>,
+    /// The run that it works for.
+    #[serde(default)]
+    pub(crate) parent: Option<RelatedRun>,
+    /// The runs that work on its calls.
+    #[serde(default)]
+    pub(crate) children: Vec<RelatedRun>,
+}
+
+/// A run above or below another one.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct RelatedRun {
+    pub(crate) run: String,
+    pub(crate) agent: String,
+    /// Known of those below.
+    #[serde(default = "running")]
+    pub(crate) state: RunState,
+}
+
+fn running() -> RunState {
+    RunState::Running
 }
 
 /// A moment, to the second, in universal time.

@@ -10,7 +10,7 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
+use helve_types::{AgentSubagent, AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -135,6 +135,9 @@ pub(super) struct AgentTable {
     /// Who may use it; everybody if nobody is named.
     #[serde(default)]
     users: Vec<String>,
+    /// The agents that it can give tasks to.
+    #[serde(default)]
+    subagents: Vec<AgentSubagent>,
     /// The groups whose members may use it.
     #[serde(default)]
     groups: Vec<String>,
@@ -293,6 +296,7 @@ pub(super) fn agents(
             tools: table.tools,
             without_tools: vec![],
             skills: table.skills.unwrap_or(default.skills),
+            subagents: table.subagents,
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,

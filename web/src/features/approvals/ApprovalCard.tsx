@@ -121,6 +121,11 @@ function Facts({ question }: { question: CallQuestion }) {
       {question.kind === 'outcome' && question.sent_at && (
         <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>
       )}
+      {question.asker && (
+        <p>
+          <VisibleText text={t.approvals.asker(question.asker.agent)} />
+        </p>
+      )}
       <p className={styles.because}>
         <VisibleText text={reasonOf(question, translate)} />
       </p>

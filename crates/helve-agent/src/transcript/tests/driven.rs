@@ -192,6 +192,7 @@ impl<'a> World<'a> {
                     approvers: None,
                     binding: String::new(),
                     expires_at: Timestamp(0),
+                    asker: None,
                 };
                 let answered =
                     Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() };

@@ -169,7 +169,7 @@ async fn change_call(
             )
             .await
         }
-        CallChange::GiveToClient { state, arguments } => {
+        CallChange::HandOver { state, arguments } => {
             db.execute(
                 "UPDATE tool_calls SET state = $3, arguments = coalesce($4, arguments), started_at = $5
                  WHERE run = $1 AND id = $2",

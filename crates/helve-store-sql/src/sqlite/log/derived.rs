@@ -162,7 +162,7 @@ fn change_call(
             "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str()],
         ),
-        CallChange::GiveToClient { state, arguments } => execute(
+        CallChange::HandOver { state, arguments } => execute(
             connection,
             "UPDATE tool_calls SET state = ?3, arguments = coalesce(?4, arguments), started_at = ?5
              WHERE run = ?1 AND id = ?2",

@@ -65,6 +65,10 @@ fn deciders(approval: &Approval) -> String {
 /// What a question is about and exactly what would be sent.
 pub(crate) fn what(question: &Question) -> String {
     let mut shown = fields(&[(tr!("asks"), asks(question.kind()))]);
+    if let Some(asker) = &question.asker {
+        let who = tr!("{agent}, run {run}", agent = line(&asker.agent), run = asker.run);
+        shown += &fields(&[(tr!("agent"), who)]);
+    }
     if let Some(asked) = question.asked_by_model() {
         return shown + &reply::shown(asked);
     }
@@ -136,6 +140,9 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         ApprovalKind::Budget => tr!("spend more?"),
         ApprovalKind::User => tr!("a question"),
     };
+    if let Some(asker) = &question.asker {
+        about = format!("{about} ({})", line(&asker.agent));
+    }
     format!(
         "{}  {}  {}  {} {about}",
         question.approval,
@@ -271,6 +278,7 @@ mod tests {
                 approvers: None,
                 binding: String::new(),
                 expires_at: Timestamp(90_061_000),
+                asker: None,
             },
             asked_at: Timestamp(1_000),
             state: ApprovalState::Pending,

@@ -110,6 +110,12 @@ impl Screen {
         }
     }
 
+    fn show_subagent(&mut self, fact: &Fact) {
+        if let Fact::SubagentStarted(started) = fact {
+            self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
+        }
+    }
+
     pub(super) fn event(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
@@ -132,6 +138,10 @@ impl Screen {
                     self.say(&tr!("  {tool}: attempt {attempt}", tool = line(tool), attempt = attempt));
                 }
             }
+            Fact::SubagentStarted(_)
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_) => self.show_subagent(fact),
             Fact::ToolDelegated { tool, .. } => {
                 self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }

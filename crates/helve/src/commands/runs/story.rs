@@ -32,6 +32,13 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
         (tr!("began"), when(run.created_at)),
     ];
     fields.extend(run.conversation.clone().map(|id| (tr!("conversation"), id)));
+    fields.extend(run.parent.as_ref().map(|parent| {
+        (tr!("works for"), tr!("{agent}, run {run}", agent = line(&parent.agent), run = line(&parent.run)))
+    }));
+    fields.extend(run.children.iter().map(|child| {
+        let state = state_word(child.state);
+        (tr!("subagent"), format!("{}, {state}, {}", line(&child.agent), line(&child.run)))
+    }));
     fields.extend(run.ended_at.map(|at| (tr!("ended"), when(at))));
     let cost = run.spent.cost_nanos.map(|nanos| format!(", {} {currency}", money(nanos)));
     let spent =
@@ -159,6 +166,51 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
     })
 }
 
+/// The words of a fact about a subagent; none for others.
+fn subagent_words(fact: &Fact) -> Option<(String, Words)> {
+    Some(match fact {
+        Fact::SubagentStarted(started) => {
+            let (call, agent, run) = (number(&started.call), line(&started.agent), started.run);
+            let head = if started.joins_earlier_run() {
+                tr!("{call} waits for {agent}, run {run}", call = call, agent = agent, run = run)
+            } else if started.background {
+                tr!(
+                    "{call} gives a task to {agent} in the background, run {run}",
+                    call = call,
+                    agent = agent,
+                    run = run
+                )
+            } else {
+                tr!("{call} gives a task to {agent}, run {run}", call = call, agent = agent, run = run)
+            };
+            (tr!("subagent"), Words::Both(head, started.task.clone()))
+        }
+        Fact::SubagentAsked(asked) => {
+            let question = &asked.question;
+            let agent = question.asker.as_ref().map(|asker| line(&asker.agent)).unwrap_or_default();
+            let tool = question.call().map(|call| line(&call.tool)).unwrap_or_default();
+            let head = tr!(
+                "{call} {agent} asks about {tool}: {approval}",
+                call = number(&asked.call),
+                agent = agent,
+                tool = tool,
+                approval = question.approval
+            );
+            (tr!("question"), Words::Line(head))
+        }
+        Fact::SubagentAnswered(answered) => {
+            let said = card::said(&answered.answer);
+            (tr!("answer"), Words::Line(tr!("{said} by {who}", said = said, who = line(&answered.by))))
+        }
+        Fact::SubagentEnded(ended) => {
+            let state = state_word(ended.state);
+            let head = tr!("run {run}: {state}", run = ended.run, state = state);
+            (tr!("subagent"), Words::Line(head))
+        }
+        _ => return None,
+    })
+}
+
 /// The words of a fact about a call; none for facts that people are not shown.
 fn call_words(fact: &Fact) -> Option<(String, Words)> {
     Some(match fact {
@@ -223,7 +275,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
         Fact::ToolLate { call, .. } => {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }
-        _ => return None,
+        _ => return subagent_words(fact),
     })
 }
 
@@ -304,6 +356,7 @@ pub(crate) fn state_word(state: RunState) -> String {
         RunState::Running => tr!("running"),
         RunState::WaitingApproval => tr!("waiting_approval"),
         RunState::WaitingClient => tr!("waiting_client"),
+        RunState::WaitingSubagent => tr!("waiting_subagent"),
         RunState::NeedsAttention => tr!("needs_attention"),
         RunState::Completed => tr!("completed"),
         RunState::Failed => tr!("failed"),
