@@ -188,10 +188,7 @@ impl View {
             }
             // What the dead server was showing is void.
             Fact::RunResumed { .. } => self.open.clear(),
-            Fact::RunFinished { .. } | Fact::RunFailed { .. } | Fact::RunCancelled(_) => {
-                self.open.clear();
-                self.over = true;
-            }
+            Fact::RunFinished { .. } | Fact::RunFailed { .. } | Fact::RunCancelled(_) => self.end_run(),
             Fact::RunStarted(_)
             | Fact::TextCutOff { .. }
             | Fact::ToolLate { .. }
@@ -211,6 +208,11 @@ impl View {
             | Fact::ApprovalEscalated { .. }
             | Fact::RunWaiting { .. } => {}
         }
+    }
+
+    fn end_run(&mut self) {
+        self.open.clear();
+        self.over = true;
     }
 
     /// A part is finished: what was shown of it must have been its beginning.

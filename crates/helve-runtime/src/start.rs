@@ -297,10 +297,7 @@ impl Runtime {
             agent_version: agent.version.clone(),
             model,
             // A model that the request names has its own.
-            fallback_models: match request.model {
-                Some(_) => vec![],
-                None => settings.fallback_models.clone(),
-            },
+            fallback_models: if request.model.is_some() { vec![] } else { settings.fallback_models.clone() },
             model_is_chosen: request.model.is_some(),
             system: build_system_prompt(settings, tools, request.system.as_deref()),
             max_steps: settings.max_steps,

@@ -155,13 +155,7 @@ impl Screen {
                 self.outcome("✗", call, &failure_words(failure));
             }
             Fact::ToolUnknown { call, because, checked, .. } => {
-                let checked =
-                    checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
-                self.outcome("?", call, &tr!(
-"it may or may not have happened: {because}{checked}",
-because = line(&words(because)),
-checked = checked
-));
+                self.outcome("?", call, &unknown_words(because, checked.as_deref()));
             }
             Fact::ApprovalAnswered { answer, by, .. } => {
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
@@ -295,6 +289,16 @@ fn cut(text: &str, chars_max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(chars_max).chain(['…']).collect()
+}
+
+/// Why it is not known what became of a call.
+fn unknown_words(because: &str, checked: Option<&str>) -> String {
+    let checked = checked.map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
+    tr!(
+        "it may or may not have happened: {because}{checked}",
+        because = line(&words(because)),
+        checked = checked
+    )
 }
 
 #[cfg(test)]
