@@ -120,9 +120,12 @@ pub struct Agent {
     guards_name: String,
     pub pipeline: Arc<Pipeline>,
     people: PeopleDirectory,
-    /// The tools of a run without extras, and the generations of the registry and of the skills that they are from.
-    tools: Mutex<Option<((u64, u64), Arc<RunTools>)>>,
+    /// The tools of a run without extras.
+    tools: Mutex<Option<CachedTools>>,
 }
+
+/// Tools with the generations of the registry and of the skills that they are from.
+type CachedTools = ((u64, u64), Arc<RunTools>);
 
 /// The tools of a run, in every form that is needed.
 pub struct RunTools {

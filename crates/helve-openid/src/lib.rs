@@ -4,8 +4,6 @@
 //! sends a browser there (`flow`), and takes the code that comes back to the token endpoint (`provider`). What it gets is
 //! signed text, which `jwt` verifies and `claims` judges; both are pure. Nothing here knows users or sessions.
 
-#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
-
 mod claims;
 mod discovery;
 mod error;
