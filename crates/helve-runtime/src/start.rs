@@ -262,8 +262,7 @@ impl Runtime {
         let world = &self.shared.env().world;
         let settings = &agent.settings;
         let now = world.now();
-        let reply = world.message_id();
-        let (mut parent, mut run) = (None, None);
+        let (reply, mut parent, mut run) = (world.message_id(), None, None);
         let (place, message, input) = match request.input {
             StartInput::Task { run: id, parent: call, .. } => {
                 (run, parent) = (Some(id), Some(call));

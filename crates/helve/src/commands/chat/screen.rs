@@ -110,6 +110,14 @@ impl Screen {
         }
     }
 
+    /// What was shown of an answer that broke off is void.
+    fn begin_again(&mut self, because: &str) {
+        self.end_line();
+        self.shown.clear();
+        self.markdown.clear();
+        self.note(&tr!("the answer broke off: {why}; it begins again", why = line(&words(because))));
+    }
+
     fn show_subagent(&mut self, fact: &Fact) {
         if let Fact::SubagentStarted(started) = fact {
             self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
@@ -120,12 +128,7 @@ impl Screen {
         match fact {
             Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
             Fact::ReasoningFinished { part, text, .. } => self.finished(part, PartKind::Reasoning, text),
-            Fact::StepRestarted { because, .. } => {
-                self.end_line();
-                self.shown.clear();
-                self.markdown.clear();
-                self.note(&tr!("the answer broke off: {why}; it begins again", why = line(&words(because))));
-            }
+            Fact::StepRestarted { because, .. } => self.begin_again(because),
             Fact::ToolRequested { call, tool, arguments, .. } => {
                 self.tools.insert(call.clone(), tool.clone());
                 self.say(&format!("→ {} {}", line(tool), cut(&line(arguments), ARGUMENTS_CHARS_MAX)));
