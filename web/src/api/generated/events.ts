@@ -176,6 +176,20 @@ export type EventBody = (
       type: 'approval.answered';
     }
   | {
+      answer: Answer;
+      approval: ApprovalId;
+      by: string;
+      type: 'approval.voted';
+    }
+  | {
+      approval: ApprovalId;
+      type: 'approval.reminded';
+    }
+  | {
+      approval: ApprovalId;
+      type: 'approval.escalated';
+    }
+  | {
       by: string;
       message: MessageId;
       text: string;
@@ -490,6 +504,10 @@ export type Question = (
     }
 ) & {
   approval: ApprovalId;
+  /**
+   * Who answers; without them it is the user whose run it is.
+   */
+  approvers?: Approvers | null;
   /**
    * The subagent that asks, where it is one.
    */
@@ -943,6 +961,40 @@ export interface FormField {
    * What the person reads in place of the name.
    */
   title?: string | null;
+}
+/**
+ * The people who may answer, and how many of them must agree.
+ */
+export interface Approvers {
+  /**
+   * How many people must agree.
+   */
+  approvals?: number;
+  /**
+   * Who else may answer if nobody did for long.
+   */
+  escalate?: Escalation | null;
+  /**
+   * Names of groups; every member may answer.
+   */
+  groups?: string[];
+  /**
+   * After so long those who have not answered are reminded, once.
+   */
+  remind_after_minutes?: number | null;
+  /**
+   * Whether the user whose run it is may be one of them.
+   */
+  requester_may_approve?: boolean;
+  users?: string[];
+}
+/**
+ * More people, who may answer from a certain time on.
+ */
+export interface Escalation {
+  after_minutes: number;
+  groups?: string[];
+  users?: string[];
 }
 /**
  * The subagent that asks a question.
