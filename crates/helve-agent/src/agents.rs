@@ -3,6 +3,7 @@
 mod catalogue;
 mod check;
 mod kind;
+mod subagent;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +14,16 @@ use helve_tool::{
     CallAccess, Hooks, LOAD_SKILL, Pipeline, Registered, Registry, RegistryError, Rule, Rules, RunSkills,
     SEARCH_WEB, Toolbox, is_skill_tool, matches_wildcard,
 };
-use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
+use helve_types::{
+    AgentSubagent, AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId,
+};
 
 pub use self::catalogue::{
     AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ComparedVersion, ListedAgent,
     VersionPair, agent_differences,
 };
 pub(crate) use self::check::build_limits;
+use self::check::subagent_rules;
 pub use self::check::{check_budget, read_agent};
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
@@ -44,6 +48,8 @@ pub struct AgentSettings {
     pub without_tools: Vec<String>,
     /// The skills it may load; `*` means all.
     pub skills: Vec<String>,
+    /// The agents that it can give tasks to.
+    pub subagents: Vec<AgentSubagent>,
     pub params: ModelParams,
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
@@ -89,6 +95,7 @@ impl Default for AgentSettings {
             tools: None,
             without_tools: vec![],
             skills: vec![ALL_SKILLS.into()],
+            subagents: vec![],
             params: ModelParams::default(),
             pre_search: None,
             permissions: vec![],
@@ -174,6 +181,18 @@ impl RunTools {
         Self { toolbox, words, forms, pipeline, budget, audience }
     }
 
+    /// The same with tools that no registry knows.
+    #[must_use]
+    pub fn with_more(self: &Arc<Self>, more: Vec<Arc<Registered>>, agent: &Agent) -> Arc<Self> {
+        match more.is_empty() {
+            true => self.clone(),
+            false => {
+                let tools = self.toolbox.tools().iter().cloned().chain(more);
+                Arc::new(Self::new(tools, self.toolbox.skills().clone(), agent))
+            }
+        }
+    }
+
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
     pub fn can_pre_search(&self) -> bool {
         self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
@@ -196,9 +215,10 @@ impl Agent {
         hooks: &Arc<Hooks>,
         people: &PeopleDirectory,
     ) -> Self {
-        let rules = Rules::new()
-            .with_layer("operator", operator.to_vec())
-            .with_layer("agent", settings.permissions.clone());
+        let rules = Rules::new().with_layer("operator", operator.to_vec()).with_layer(
+            "agent",
+            [settings.permissions.clone(), subagent_rules(&settings.subagents)].concat(),
+        );
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
         let guards_name = settings.name.clone();
@@ -304,7 +324,7 @@ impl Agent {
         listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)
     }
 
-    fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
+    pub(crate) fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
         self.pipeline.rules().forbids(&CallAccess {
             tool: &spec.name,
             leads_to: spec.leads_to.as_deref(),

@@ -4,7 +4,7 @@
 //! A soft limit asks a person, once for each run; a hard one stops. What is under way is never cut off, so that a budget
 //! is exceeded by one step at most, and by one of each run where several draw on the same one.
 
-use helve_types::{Notice, Reason, Used};
+use helve_types::{Granted, Notice, Reason, Used};
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +43,19 @@ impl Limits {
             calls: self.calls.or(below.calls),
             active_ms: self.active_ms.or(below.active_ms),
             ask_at: self.ask_at.or(below.ask_at),
+        }
+    }
+
+    /// These limits, and none above what was granted.
+    #[must_use]
+    pub fn within(self, granted: Granted) -> Self {
+        let smaller = |limit: Option<u64>, granted: Option<u64>| limit.into_iter().chain(granted).min();
+        Self {
+            cost_nanos: smaller(self.cost_nanos, granted.cost_nanos),
+            tokens: smaller(self.tokens, granted.tokens),
+            calls: smaller(self.calls, granted.calls),
+            active_ms: smaller(self.active_ms, granted.active_ms),
+            ask_at: self.ask_at,
         }
     }
 
@@ -111,6 +124,19 @@ pub struct Account {
     pub whose: BudgetOwner,
     pub limits: Limits,
     pub used: Used,
+}
+
+impl Account {
+    /// What is left of each limit.
+    pub(crate) fn left(&self) -> Granted {
+        let left = |kind: Kind| Some(kind.get_limit(&self.limits)?.saturating_sub(kind.get_used(&self.used)));
+        Granted {
+            cost_nanos: left(Kind::Money),
+            tokens: left(Kind::Tokens),
+            calls: left(Kind::Calls),
+            active_ms: left(Kind::Time),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What others may want of a run.
 
 use helve_store::StoreError;
-use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, reply_notice};
-use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, UserId};
+use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, VoteRefusal, reply_notice};
+use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, RunId, UserId};
 use tokio::sync::oneshot;
 
 use crate::client_results::{ClientClaim, ClientResult};
@@ -15,6 +15,10 @@ pub enum Command {
         answer: Answer,
         by: String,
         reply: Reply,
+    },
+    /// Approvers are to be reminded of a question, or others to be asked, if it is time.
+    NotifyApprovers {
+        approval: ApprovalId,
     },
     /// A client wants to run a call.
     Claim {
@@ -38,6 +42,10 @@ pub enum Command {
     /// The client that has the call is silent, or no client claimed it for a long time.
     Overdue {
         call: CallId,
+    },
+    /// The run of a subagent asks something, was answered, or is over.
+    SubagentChanged {
+        run: RunId,
     },
     Cancel {
         by: String,
@@ -70,6 +78,12 @@ pub enum CommandError {
 
     #[error("the reason has more than {DECLINE_CHARS_MAX} characters; say less")]
     DeclineTooLong,
+
+    #[error(transparent)]
+    NotCounted(#[from] VoteRefusal),
+
+    #[error("this person has answered just so before, and others must agree, too")]
+    VotedBefore,
 
     #[error("`always` does not fit: {0}")]
     BadAlways(String),
@@ -150,7 +164,8 @@ impl Command {
                 result,
             ) => _ = reply.send(result),
             (Self::Claim { reply, .. }, Err(error)) => _ = reply.send(Err(error)),
-            (Self::Claim { .. }, Ok(())) | (Self::Overdue { .. }, _) => {}
+            (Self::Claim { .. }, Ok(()))
+            | (Self::Overdue { .. } | Self::SubagentChanged { .. } | Self::NotifyApprovers { .. }, _) => {}
         }
     }
 

@@ -56,6 +56,11 @@ impl DriverContext {
             }
             Command::Cancel { reply, .. } => _ = reply.send(Ok(())),
             Command::Overdue { call } => self.leases.end_lease(&call),
+            Command::SubagentChanged { .. } => {
+                if let Some(host) = self.env.subagent_host() {
+                    host.report_to_conversation(run.id());
+                }
+            }
             other => {
                 let late = other.reply_after_run_ended(run);
                 other.send_reply(late);

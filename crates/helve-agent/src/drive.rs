@@ -6,14 +6,16 @@
 
 mod commands;
 mod hooks;
+mod subagents;
 mod turn;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use helve_guard::AdmissionPermit;
 use helve_store::{NewFacts, RunJournal, StoreError};
 use helve_tool::Fault;
-use helve_types::{ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
+use helve_types::{CallId, ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tracing::{Instrument, error_span};
 
@@ -64,6 +66,8 @@ pub struct Driver {
     /// Its turn to work, if it has one.
     pass: Option<AdmissionPermit>,
     pub(crate) memory: StepMemory,
+    /// Calls whose subagents were looked at since they last changed.
+    attended: HashSet<CallId>,
 }
 
 /// What is known of the latest steps and is not on record.
@@ -107,7 +111,14 @@ impl Driver {
             hold,
             direct,
         };
-        Self { driven, calls: Calls::default(), commands, pass, memory: StepMemory::default() }
+        Self {
+            driven,
+            calls: Calls::default(),
+            commands,
+            pass,
+            memory: StepMemory::default(),
+            attended: HashSet::new(),
+        }
     }
 
     /// What others want of the run and was not looked at yet.
@@ -127,6 +138,9 @@ impl Driver {
                 self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
                 let cancelled = self.driven.run.cancellation_facts(&by);
                 return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
+            }
+            if Box::pin(self.attend_subagent()).await? {
+                continue;
             }
             if self.needs_turn() {
                 self.wait_for_turn().await?;
@@ -198,6 +212,10 @@ impl Driver {
             return Ok(());
         };
         let affordable = self.calls.limit_new_calls(&self.driven, actions, left);
+        if self.calls.needs_subagent_terms(&self.driven, &affordable) {
+            let terms = self.driven.subagent_terms().await?;
+            self.calls.set_subagent_terms(terms);
+        }
         self.calls.start_actions_within_limit(&self.driven, affordable);
         self.await_call_or_command().await
     }
@@ -229,6 +247,7 @@ impl Driver {
             self.driven.shared.env.run_counters.count_ended(state);
         }
         self.driven.shared.leases.end_leases_of_run(self.driven.run.id());
+        self.leave_subagents(state);
         world.failpoint("run.after_end");
         self.answer_remaining_commands().await;
         Ok(DriveOutcome::Over)

@@ -3,6 +3,7 @@
 mod answer;
 mod budget;
 mod messages;
+mod subagents;
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use helve_types::{CallId, ConversationId, Message, PartId, Taint, UserId};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::budget::Allowed;
+pub use self::subagents::background_notice;
+pub(crate) use self::subagents::{SubagentResult, background_output, own_words};
 use crate::agents::RunTools;
 use crate::context::DriverContext;
 use crate::feed::Feed;
@@ -115,6 +118,8 @@ impl DrivenRun {
             attempts_before,
             grant,
             taint: Arc::new(taint),
+            subagent: None,
+            asker: self.asker(),
             skip,
             early: Early::No,
             toolbox: self.tools.toolbox.clone(),

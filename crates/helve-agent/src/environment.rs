@@ -1,10 +1,11 @@
 //! What every run of a process works with, independent of its driver.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use helve_store::{PeopleDirectory, Recorded, RunJournal, Store, StoreError};
 use helve_tool::Catalogue;
-use helve_types::{AgentBudget, Fact, RunId, Seal, UserId, World};
+use helve_types::{AgentBudget, Fact, ParentCall, RunId, Seal, UserId, World};
 use tokio::sync::OnceCell;
 
 use crate::agents::{AgentCatalogue, build_limits};
@@ -13,6 +14,7 @@ use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
 use crate::settings::RuntimeSettings;
 use crate::skills::SkillCatalogue;
+use crate::subagents::{SubagentHost, concerns_parent};
 
 /// The store, the world, the tools and the agents of a process, with what the operator decided about them.
 pub struct Environment {
@@ -27,6 +29,8 @@ pub struct Environment {
     pub feeds: Feeds,
     pub run_counters: RunCounters,
     pub budget_counters: BudgetCounters,
+    /// Opens and stops the runs of subagents; set once the process can.
+    subagent_host: OnceLock<Arc<dyn SubagentHost>>,
     /// Made when it is first needed.
     seal: OnceCell<Seal>,
 }
@@ -56,24 +60,58 @@ impl Environment {
             feeds: Feeds::default(),
             run_counters: RunCounters::default(),
             budget_counters: BudgetCounters::default(),
+            subagent_host: OnceLock::new(),
             seal: OnceCell::new(),
         }
     }
 
     /// The journal of a run, whose events readers see when they are durable.
-    pub fn open_journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
+    pub fn open_journal(
+        &self,
+        run: RunId,
+        epoch: u64,
+        last_seq: u64,
+        parent: Option<&ParentCall>,
+    ) -> RunJournal {
         let feed = self.feeds.feed_of_run(run);
         let on_asked = self.settings.on_asked.clone();
+        let told = self.subagent_host.get().cloned().zip(parent.map(|parent| parent.run));
+        // A store may publish from a thread of its own.
+        let told = told.map(|told| (told, tokio::runtime::Handle::current()));
         let publish = Arc::new(move |events: &[Arc<Recorded>]| {
             feed.publish(events);
+            if let Some(((host, parent), tasks)) = &told
+                && events.iter().any(|recorded| concerns_parent(&recorded.event.fact))
+            {
+                let (host, parent) = (host.clone(), *parent);
+                tasks.spawn(async move { host.notify_parent(parent, run).await });
+            }
             let Some(on_asked) = &on_asked else { return };
             for recorded in events {
-                if let Fact::ApprovalAsked(question) = &recorded.event.fact {
-                    on_asked(question.approval);
+                match &recorded.event.fact {
+                    Fact::ApprovalAsked(question) => on_asked(question.approval),
+                    Fact::ApprovalReminded { approval } | Fact::ApprovalEscalated { approval } => {
+                        on_asked(*approval);
+                    }
+                    _ => {}
                 }
             }
         });
         RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
+    }
+
+    pub fn set_subagent_host(&self, host: Arc<dyn SubagentHost>) {
+        // A second one would be of the same process.
+        _ = self.subagent_host.set(host);
+    }
+
+    pub(crate) fn subagent_host(&self) -> Option<&Arc<dyn SubagentHost>> {
+        self.subagent_host.get()
+    }
+
+    /// The groups that a user is in now.
+    pub fn groups_of_user(&self, user: &str) -> BTreeSet<String> {
+        self.people.current().groups_of(&UserId(user.to_owned())).as_ref().clone()
     }
 
     pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {

@@ -25,6 +25,7 @@ mod run;
 mod settings;
 mod skills;
 mod step;
+mod subagents;
 mod transcript;
 
 pub use agents::{
@@ -39,6 +40,7 @@ pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
 pub use drive::{DirectCall, DriveError, DriveOutcome, Driver, DriverParts, StepHold, ending_facts};
+pub use driven::background_notice;
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;
@@ -58,4 +60,5 @@ pub use skills::{
     ComparedSkill, ListedSkill, SkillCatalogue, SkillCatalogueError, SkillFolder, SkillOffer, SkillRow,
     SkillRowKind, SkillVersionPair, skills_prompt,
 };
+pub use subagents::{OpenSubagentError, SubagentHost, SubagentLimits, SubagentTask, show_progress};
 pub use transcript::{Reader, transcript};

@@ -41,6 +41,7 @@ impl RunCounters {
             RunState::Running
             | RunState::WaitingApproval
             | RunState::WaitingClient
+            | RunState::WaitingSubagent
             | RunState::NeedsAttention => {}
         }
     }

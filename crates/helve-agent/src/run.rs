@@ -14,9 +14,11 @@ mod model_message;
 mod pre_search;
 mod speech;
 mod step;
+mod subagents;
 mod taint;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 use helve_tool::Outcome;
 use helve_types::{
@@ -39,7 +41,10 @@ use self::pre_search::pre_search_to_make;
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
+pub(crate) use self::subagents::{SubagentRun, Subagents};
 use self::taint::TaintState;
+pub(crate) use self::votes::VoteState;
+use self::votes::Votes;
 
 /// More calls than this in one message are not made.
 pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
@@ -70,7 +75,11 @@ pub struct Run {
     /// More calls of one message than this are refused.
     calls_per_step_max: u32,
     budget: BudgetState,
+    #[serde(default)]
+    subagents: Subagents,
     claims: Claims,
+    #[serde(default)]
+    votes: Votes,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
     /// It was resumed after its driver was gone.
@@ -112,7 +121,9 @@ impl Run {
             stopped_by_refusal: false,
             calls_per_step_max: CALLS_PER_STEP_MAX,
             budget: BudgetState::new(at),
+            subagents: Subagents::default(),
             claims: Claims::default(),
+            votes: Votes::default(),
             waiting: None,
             resumed: false,
             left_alone: false,
@@ -231,10 +242,12 @@ impl Run {
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.apply(at, fact);
         self.budget.apply(at, fact);
+        self.subagents.apply(fact);
         self.claims.apply(fact);
+        self.votes.apply(at, fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
-            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
+            fact if leaves_run_waiting(fact) => self.waiting,
             _ => None,
         };
         self.left_alone = match fact {
@@ -326,7 +339,7 @@ impl Run {
             return Step::Fail { code: "outcome_unknown", message };
         }
         let asked = self.budget.open_question().map(|_| RunState::WaitingApproval);
-        let waits = self.calls.iter().filter_map(|held| held.state_while_waiting(self.is_stateless()));
+        let waits = self.calls.iter().filter_map(|held| self.state_while_waiting_for(held));
         if let Some(state) = waits.chain(asked).max_by_key(wait_priority) {
             return Step::Wait(state);
         }
@@ -363,6 +376,22 @@ impl Run {
             && !self.stopped_for_loop;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
+    }
+
+    /// Whose turn it is about a call, if it is not ours.
+    fn state_while_waiting_for(&self, held: &Call) -> Option<RunState> {
+        match held.data {
+            CallData::Subagent(_) if self.subagents.asks_for(&held.call.id) => {
+                Some(RunState::WaitingApproval)
+            }
+            CallData::Subagent(_) => Some(RunState::WaitingSubagent),
+            _ => held.state_while_waiting(self.is_stateless()),
+        }
+    }
+
+    /// The runs that work on calls of this one.
+    pub(crate) fn subagents(&self) -> &Subagents {
+        &self.subagents
     }
 
     fn has_open_outcome_question(&self) -> bool {
@@ -438,6 +467,23 @@ impl Run {
         let questions = self.calls.iter().filter_map(Call::open_question).chain(self.budget.open_question());
         questions.into_iter().find(|question| question.approval == approval)
     }
+
+    /// What approvers have said about the question so far.
+    pub(crate) fn votes_on(&self, approval: helve_types::ApprovalId) -> VoteState {
+        self.votes.find(approval).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether a run that waits goes on waiting for the same after this.
+fn leaves_run_waiting(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ToolClaimed { .. }
+            | Fact::ToolLate { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
+    )
 }
 
 /// Which of several reasons to wait is told: the one that most needs a person.

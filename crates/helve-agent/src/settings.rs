@@ -13,6 +13,7 @@ use crate::agents::AgentSettings;
 use crate::budget::Budgets;
 use crate::compact::CompactionSettings;
 use crate::run::CALLS_PER_STEP_MAX;
+use crate::subagents::SubagentLimits;
 
 /// How a runtime works.
 #[derive(Clone)]
@@ -40,6 +41,8 @@ pub struct RuntimeSettings {
     pub calls_per_message_max: u32,
     /// How long a step may take to get its answer, with all that is tried for it.
     pub step_time_max: Duration,
+    /// How many runs of subagents there may be.
+    pub subagents: SubagentLimits,
     /// What runs may use up.
     pub budgets: Budgets,
     /// Who wants to know of questions to people.
@@ -84,6 +87,7 @@ impl Default for RuntimeSettings {
             parallel_calls_max: 4,
             calls_per_message_max: CALLS_PER_STEP_MAX,
             step_time_max: Duration::from_secs(600),
+            subagents: SubagentLimits::default(),
             budgets: Budgets::default(),
             on_asked: None,
             commands_at_work: Arc::new(|| false),

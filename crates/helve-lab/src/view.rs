@@ -167,6 +167,7 @@ impl View {
                 }
             }
             Fact::ToolDelegated { call, .. } => _ = self.change(call, CallState::Delegated, ""),
+            Fact::SubagentStarted(started) => _ = self.change(&started.call, CallState::Running, ""),
             Fact::ToolClaimed { call, .. } => _ = self.change(call, CallState::Claimed, ""),
             Fact::ToolFinished { call, output, .. } => self.end(call, CallState::Finished, &output.text),
             Fact::ToolFailed { call, failure, .. } => self.end(call, CallState::Failed, &failure.message),
@@ -187,10 +188,7 @@ impl View {
             }
             // What the dead server was showing is void.
             Fact::RunResumed { .. } => self.open.clear(),
-            Fact::RunFinished { .. } | Fact::RunFailed { .. } | Fact::RunCancelled(_) => {
-                self.open.clear();
-                self.over = true;
-            }
+            Fact::RunFinished { .. } | Fact::RunFailed { .. } | Fact::RunCancelled(_) => self.end_run(),
             Fact::RunStarted(_)
             | Fact::TextCutOff { .. }
             | Fact::ToolLate { .. }
@@ -202,8 +200,19 @@ impl View {
             | Fact::ToolDiscarded { .. }
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_)
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
             | Fact::RunWaiting { .. } => {}
         }
+    }
+
+    fn end_run(&mut self) {
+        self.open.clear();
+        self.over = true;
     }
 
     /// A part is finished: what was shown of it must have been its beginning.

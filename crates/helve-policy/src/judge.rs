@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use helve_types::{Effect, Notice, Reason};
+use helve_types::{Approvers, Effect, Notice, Reason};
 use serde_json::Value;
 
 use crate::rule::matches_wildcard;
@@ -51,6 +51,8 @@ pub struct Judgement {
     pub rule: Option<String>,
     /// Why a person must be asked whatever allows the call: no rule and no consent to other calls is enough.
     pub must_ask: Option<DataLeak>,
+    /// Who is asked, if a rule names them.
+    pub approvers: Option<Box<Approvers>>,
 }
 
 /// All rules that apply, in named layers.
@@ -77,7 +79,11 @@ impl Rules {
         let Some(target) = access.leads_to else { return own };
         let targets = self.judge_named(&CallAccess { tool: target, ..*access });
         // The effect class says the same of both: only rules know names.
-        if targets.rule.is_some() && targets.verdict > own.verdict { targets } else { own }
+        let is_stricter = targets.rule.is_some() && targets.verdict > own.verdict;
+        let (chosen, other) = if is_stricter { (targets, own) } else { (own, targets) };
+        // Approvers of either name hold.
+        let approvers = chosen.approvers.clone().or(other.approvers);
+        Judgement { approvers: approvers.filter(|_| chosen.verdict == Verdict::Ask), ..chosen }
     }
 
     fn judge_named(&self, access: &CallAccess<'_>) -> Judgement {
@@ -85,7 +91,11 @@ impl Rules {
             let (number, rule) = (1..).zip(rules).find(|(_, rule)| rule.matches(access))?;
             Some((rule, layer, number))
         });
-        let Some((rule, layer, number)) = spoken.max_by_key(|(rule, ..)| rule.action) else {
+        let spoken: Vec<_> = spoken.collect();
+        // The first layer that names approvers is the operator's, and the others cannot take them away.
+        let asks = spoken.iter().filter(|(rule, ..)| rule.action == Action::Ask);
+        let approvers = asks.filter_map(|(rule, ..)| rule.approvers.clone()).next();
+        let Some((rule, layer, number)) = spoken.into_iter().max_by_key(|(rule, ..)| rule.action) else {
             return by_effect(access);
         };
         Judgement {
@@ -97,6 +107,7 @@ impl Rules {
             because: rule_reason(rule),
             rule: Some(format!("{layer}.{number}")),
             must_ask: None,
+            approvers: approvers.filter(|_| rule.action == Action::Ask),
         }
     }
 
@@ -147,7 +158,7 @@ fn by_effect(access: &CallAccess<'_>) -> Judgement {
             (Verdict::Ask, "it changes something and cannot be taken back", Notice::asks_for_lasting_change())
         }
     };
-    Judgement { verdict, because: Reason::new(because, notice), rule: None, must_ask: None }
+    Judgement { verdict, because: Reason::new(because, notice), rule: None, must_ask: None, approvers: None }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use helve_types::Effect;
+use helve_types::{Approvers, Effect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,6 +38,9 @@ pub struct Rule {
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// Who is asked, where the rule asks; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Box<Approvers>>,
     /// Calls that the rule is about, and calls that it is not; checked when the rule is loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<RuleExample>,
@@ -93,6 +96,7 @@ impl Rule {
             arguments: BTreeMap::new(),
             action,
             because: String::new(),
+            approvers: None,
             examples: vec![],
         }
     }
@@ -121,6 +125,15 @@ impl Rule {
             arguments,
             if self.action == Action::Allow { ListMode::All } else { ListMode::Any },
         )
+    }
+
+    /// What is wrong with whom it names, if anything.
+    pub fn find_approvers_problem(&self) -> Option<String> {
+        let approvers = self.approvers.as_ref()?;
+        if self.action != Action::Ask {
+            return Some("only a rule with `action = \"ask\"` has `approvers`".into());
+        }
+        approvers.find_problem()
     }
 
     /// What is wrong with the rule by its own examples.

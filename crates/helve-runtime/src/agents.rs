@@ -108,10 +108,16 @@ impl Runtime {
         }
     }
 
-    /// The tools of an agent may be named by their ids.
+    /// The tools and subagents of an agent may be named by their ids.
     fn resolve_tools(&self, definition: &mut AgentDefinition) {
         for tool in &mut definition.tools {
             tool.name = self.catalogue().resolve_name(&tool.name);
+        }
+        // Tools are named after agents, and rules after tools.
+        for link in &mut definition.subagents {
+            if let Some(agent) = self.agents().get(&link.agent) {
+                link.agent = agent.name().to_owned();
+            }
         }
     }
 

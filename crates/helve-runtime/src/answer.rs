@@ -2,9 +2,9 @@
 //! question open.
 
 use helve_agent::{Command, CommandError};
-use helve_store::{Approval, ApprovalFilter, Page, Scope};
-use helve_tool::{build_conditions, fits_all};
-use helve_types::{About, Always, Answer, ApprovalId, RunId, Within};
+use helve_store::{Approval, ApprovalFilter, Page, Scope, StoreError};
+use helve_tool::{Ballot, VoteRefusal, build_conditions, fits_all};
+use helve_types::{About, Always, Answer, ApprovalId, Approvers, RunId, UserId, Within};
 use serde_json::Value;
 
 use crate::Runtime;
@@ -18,7 +18,7 @@ impl Runtime {
         answer: Answer,
         by: String,
     ) -> Result<(), CommandError> {
-        let held = self.shared.env().store.approval(scope.clone(), approval).await?;
+        let held = self.find_approval(&scope, &UserId(by.clone()), approval).await?;
         if let Answer::Approve { arguments, always: Some(always) } = &answer {
             check_always(always, arguments.as_deref(), &held).map_err(CommandError::BadAlways)?;
             if always.within == Within::Conversation
@@ -38,6 +38,62 @@ impl Runtime {
             self.answer_covered_approvals(&held, &always, told).await;
         }
         Ok(())
+    }
+
+    /// A question that the scope shows, or that this user may answer. For others it does not exist.
+    pub async fn find_approval(
+        &self,
+        scope: &Scope,
+        user: &UserId,
+        approval: ApprovalId,
+    ) -> Result<Approval, StoreError> {
+        let held = self.shared.env().store.approval(Scope::Everyone, approval).await?;
+        let is_visible = scope.sees(&held.user) || self.is_named(&held, user);
+        if is_visible { Ok(held) } else { Err(StoreError::NotFound("approval")) }
+    }
+
+    /// The questions that this user may answer now, those that wait longest first: those of its own runs, and those of
+    /// others' that name it or a group of its.
+    pub async fn load_inbox(&self, user: &UserId, page: Page) -> Result<Vec<Approval>, StoreError> {
+        let store = &self.shared.env().store;
+        let all = Page::first(INBOX_SCAN_MAX);
+        let mut inbox = store.approvals(Scope::User(user.clone()), ApprovalFilter::Pending(all)).await?;
+        inbox.retain(|held| held.question.approvers.is_none());
+        let named = store.approvals(Scope::Everyone, ApprovalFilter::WithApprovers(all)).await?;
+        inbox.extend(
+            named
+                .into_iter()
+                .filter(|held| self.standing_of(held, user) == Some(ApproverStanding::MayAnswer)),
+        );
+        inbox.sort_by_key(|held| (held.asked_at, held.id()));
+        Ok(inbox.into_iter().skip(page.offset).take(page.limit).collect())
+    }
+
+    /// How the user stands to an open question; none where no approvers are named.
+    pub fn standing_of(&self, held: &Approval, user: &UserId) -> Option<ApproverStanding> {
+        let approvers = held.question.approvers.as_deref()?;
+        let groups_of = |user: &str| self.shared.env().groups_of_user(user);
+        let standing = match ballot_of(approvers, held).check_approver(&user.0, &groups_of) {
+            Err(VoteRefusal::OwnRequest) => ApproverStanding::OwnRequest,
+            Err(_) => ApproverStanding::NotApprover,
+            Ok(()) if held.votes.iter().any(|vote| vote.by == user.0) => ApproverStanding::Voted,
+            Ok(()) => ApproverStanding::MayAnswer,
+        };
+        Some(standing)
+    }
+
+    /// How many more people must agree; none where no approvers are named.
+    pub fn votes_missing(&self, held: &Approval) -> Option<u32> {
+        let approvers = held.question.approvers.as_deref()?;
+        let groups_of = |user: &str| self.shared.env().groups_of_user(user);
+        let given = ballot_of(approvers, held).valid_votes(&groups_of).count();
+        Some(approvers.approvals.saturating_sub(u32::try_from(given).unwrap_or(u32::MAX)))
+    }
+
+    fn is_named(&self, held: &Approval, user: &UserId) -> bool {
+        let groups_of = |user: &str| self.shared.env().groups_of_user(user);
+        let named = held.question.approvers.as_deref();
+        named.is_some_and(|approvers| ballot_of(approvers, held).names(&user.0, &groups_of))
     }
 
     /// Answers the other open questions that would not have been asked if the consent had been there before. Those that
@@ -88,6 +144,24 @@ impl Runtime {
     }
 }
 
+/// So many open questions of each kind are looked at for an inbox.
+const INBOX_SCAN_MAX: usize = 1_000;
+
+/// How a user stands to a question that approvers answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApproverStanding {
+    MayAnswer,
+    /// The user has agreed, and others must, too.
+    Voted,
+    /// It is the user's own run.
+    OwnRequest,
+    NotApprover,
+}
+
+fn ballot_of<'a>(approvers: &'a Approvers, held: &'a Approval) -> Ballot<'a> {
+    Ballot { approvers, escalated: held.escalated, requester: &held.user.0, votes: &held.votes }
+}
+
 /// So many open questions are looked at; others are answered by a person, or never asked again.
 const COVERED_MAX: usize = 200;
 
@@ -100,13 +174,19 @@ fn is_question_covered(said: &Approval, other: &Approval, always: &Always) -> bo
         return false;
     };
     let sent = serde_json::from_str(&its.arguments).unwrap_or(Value::Null);
-    its.warnings.is_empty()
+    other.question.approvers.is_none()
+        && its.warnings.is_empty()
         && (&*its.tool, &*its.version) == (&*mine.tool, &*mine.version)
         && fits_all(&always.arguments, &sent)
 }
 
 /// What is wrong with a consent that outlives its call, if anything.
 fn check_always(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), String> {
+    if held.question.approvers.is_some() {
+        let why =
+            "approvers are named for this call, and each of its calls is theirs to decide; answer it once";
+        return Err(why.into());
+    }
     let About::Permission { call, repeats } = &held.question.about else {
         return Err(
             "only a question whether a call may run can be answered for always; answer it once".into()

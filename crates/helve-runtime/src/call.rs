@@ -86,7 +86,7 @@ impl Runtime {
             };
             let span = error_span!("run", %run);
             let tools = shared.tools_for_direct_call(options.origin, &user, &call);
-            let journal = env.open_journal(run, epoch, 1);
+            let journal = env.open_journal(run, epoch, 1, None);
             journal.record(Fact::tool_requested(call)).await?;
             let parts = DriverParts {
                 run: machine,
@@ -232,6 +232,8 @@ fn direct_call_setup(agent: &str) -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Call,
     }
 }

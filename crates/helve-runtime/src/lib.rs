@@ -15,6 +15,7 @@ mod recover;
 mod resume_locks;
 mod slots;
 mod start;
+mod subagents;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +27,8 @@ pub use helve_agent::{
     ComparedVersion, Follower, Frame, Limits, ListedAgent, ListedSkill, Model, ModelCounters, ModelMetrics,
     ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run,
     RunCounters, RunMetrics, RuntimeSettings, ShareSettings, SkillCatalogue, SkillCatalogueError,
-    SkillFolder, SkillRow, SkillVersionPair, Step, Tools, VersionPair, agent_differences, check_budget,
-    read_agent, transcript,
+    SkillFolder, SkillRow, SkillVersionPair, Step, SubagentLimits, Tools, VersionPair, agent_differences,
+    check_budget, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
@@ -38,6 +39,7 @@ use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, To
 use tokio::sync::oneshot;
 use tracing::{Instrument, error_span};
 
+pub use self::answer::ApproverStanding;
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, ToolCallOutcome};
 use self::client::is_valid_client_name;
@@ -45,6 +47,7 @@ pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
 pub use self::start::{StartError, StartInput, StartRequest, StartedRun};
+use self::subagents::Subagents;
 
 /// The runs of this process. Clones share them.
 #[derive(Clone)]
@@ -81,7 +84,9 @@ impl Runtime {
             recovery: Recovery::default(),
             owner: format!("process {}", std::process::id()),
         };
-        Self { shared: Arc::new(shared) }
+        let shared = Arc::new(shared);
+        shared.env().set_subagent_host(Arc::new(Subagents::new(&shared)));
+        Self { shared }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -130,6 +130,11 @@ fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin
 
 fn resolve_ask_rule(rule: &Rule, origin: CallOrigin) -> Rule {
     match (rule.action, origin) {
+        // Whoever orders the call is not the people who must agree to it, operators included.
+        (Action::Ask, _) if rule.approvers.is_some() => {
+            let because = "a rule names approvers who must agree; have it called in a conversation".into();
+            Rule { action: Action::Deny, because, approvers: None, ..rule.clone() }
+        }
         (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
             Rule { action: Action::Allow, ..rule.clone() }
         }

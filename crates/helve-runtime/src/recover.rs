@@ -14,6 +14,7 @@ use helve_agent::{
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, NewFacts, RunJournal, RunRecord, Scope, StoreError};
+use helve_tool::Registered;
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
@@ -68,6 +69,8 @@ pub(crate) struct Recovery {
     resume_locks: ResumeLocks,
     /// Runs have been looked for since the server started.
     begun: AtomicBool,
+    /// The same for those of subagents.
+    pub(crate) subagents_begun: AtomicBool,
     slots: Semaphore,
 }
 
@@ -77,6 +80,7 @@ impl Default for Recovery {
             coming: Mutex::default(),
             resume_locks: ResumeLocks::default(),
             begun: AtomicBool::new(false),
+            subagents_begun: AtomicBool::new(false),
             slots: Semaphore::new(AT_ONCE),
         }
     }
@@ -132,7 +136,7 @@ impl Runtime {
         let record = store.run(scope.clone(), run).await?;
         let waits = match record.state {
             state if state.is_final() => return Err(CommandError::Over),
-            RunState::WaitingApproval | RunState::WaitingClient => true,
+            RunState::WaitingApproval | RunState::WaitingClient | RunState::WaitingSubagent => true,
             _ => !store.approvals(scope.clone(), ApprovalFilter::PendingOf(run)).await?.is_empty(),
         };
         if waits {
@@ -178,9 +182,21 @@ impl Runtime {
     /// One round of the watch. Each part is done even if another fails.
     pub async fn sweep_once(&self) -> Result<(), StoreError> {
         let expired = self.expire_approvals().await;
+        let notified = self.notify_approvers().await;
         let silent = sweep_client_calls(&self.shared).await;
         let left_behind = self.resume_interrupted_runs().await;
-        expired.and(silent).and(left_behind.map(drop))
+        let subagents = self.sweep_subagents().await;
+        expired.and(notified).and(silent).and(left_behind.map(drop)).and(subagents)
+    }
+
+    /// Tells runs whose approvers are to be reminded, or for which others are to be asked.
+    async fn notify_approvers(&self) -> Result<(), StoreError> {
+        let env = self.shared.env();
+        for held in env.store.approvals_to_notify(env.world.now()).await? {
+            let approval = held.id();
+            self.shared.send_to_driver_or_resume(held.run, Command::NotifyApprovers { approval });
+        }
+        Ok(())
     }
 
     async fn expire_approvals(&self) -> Result<(), StoreError> {
@@ -278,7 +294,8 @@ impl Shared {
         let Claimed { epoch, record, history, events } = claimed;
         let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
         let run = Run::replay(record.run, record.setup.clone(), log)?;
-        let journal = self.env().open_journal(record.run, epoch, record.last_seq);
+        let journal =
+            self.env().open_journal(record.run, epoch, record.last_seq, record.setup.parent.as_deref());
         if record.state.is_final() || run.is_over() {
             while let Ok(command) = commands.try_recv() {
                 self.context.answer_command_of_ended_run(&run, &journal, *command).await;
@@ -295,6 +312,7 @@ impl Shared {
         let plan = self.plan_resume(&run, &record, agent.is_some(), reason, journal.now());
         self.record_resume(plan, &record, &journal).await?;
         let tools = self.load_tools_of_run(&record, &run, agent.as_deref()).await?;
+        self.show_progress_to_parent(&record);
         let parts = DriverParts {
             tools,
             run,
@@ -436,6 +454,9 @@ impl Shared {
             let tool = self.env().catalogue.find_version(&pinned.name, &pinned.version).await?;
             tools.extend(tool.and_then(|tool| agent.link(&tool, false)));
         }
+        let is_pinned =
+            |tool: &Arc<Registered>| setup.tools.iter().any(|pinned| pinned.name == tool.spec().name);
+        tools.extend(self.env().agents.subagent_tools(agent, user).into_iter().filter(is_pinned));
         // Those that cannot be read were not there at the start either.
         tools.extend(
             agent.build_client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok),

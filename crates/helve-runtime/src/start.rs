@@ -7,13 +7,14 @@ use helve_agent::{
     Agent, AgentError, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
     skills_prompt,
 };
+use helve_guard::AdmissionPermit;
 use helve_model::fleet::prompt_mode::{find_profile, join_prompts};
 use helve_model::fleet::{ChooseError, ModelChoice, choose_model, format_names};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
-    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, Reason, RunId,
-    RunInput, RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
+    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, ParentCall, Reason,
+    RunId, RunInput, RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
 };
 
 use crate::Runtime;
@@ -48,6 +49,8 @@ pub struct StartRequest {
     pub stream: bool,
     /// Of the HTTP request, for tools that tell it to their servers.
     pub request_id: Option<String>,
+    /// How often in a row the conversation went on because work in the background had ended.
+    pub woken: u32,
     pub key: Option<IdempotencyKey>,
 }
 
@@ -69,6 +72,7 @@ impl StartRequest {
             mode: None,
             stream: true,
             request_id: None,
+            woken: 0,
             key: None,
         }
     }
@@ -80,6 +84,17 @@ pub enum StartInput {
     Message { conversation: Option<ConversationId>, text: String },
     /// The client keeps it and sends all of it.
     Client { messages: Vec<ChatMessage> },
+    /// Another run gives a task to this one, which is known by its id before it is opened.
+    Task { run: RunId, text: String, parent: Box<ParentCall> },
+}
+
+/// A request that was made definite.
+pub(crate) struct RunPlan {
+    agent: Arc<Agent>,
+    tools: Arc<RunTools>,
+    request: StartRequest,
+    /// The model, and what is said.
+    definite: (ModelChoice, String),
 }
 
 pub struct StartedRun {
@@ -154,19 +169,36 @@ pub enum StartError {
 
 impl Runtime {
     /// Starts a run; it is recorded, and goes on with or without a follower.
-    pub async fn start_run(&self, mut request: StartRequest) -> Result<StartedRun, StartError> {
+    pub async fn start_run(&self, request: StartRequest) -> Result<StartedRun, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.find_run_of_key(&request.user, request.key.as_ref()).await? {
             return self.open_replayed(run).await;
         }
+        let plan = self.plan_run(request).await?;
+        shared.check_user_budget(&plan.request.user, &plan.agent.settings.name).await?;
+        // In front of the record: what is on record is never refused.
+        let pass = shared.admit_run(&plan.request.user).await?;
+        self.open_run(plan, Some(pass)).await
+    }
+
+    /// Makes a request definite: which agent, tools and model are meant.
+    pub(crate) async fn plan_run(&self, mut request: StartRequest) -> Result<RunPlan, StartError> {
         let agent = self.find_usable_agent(&request)?;
         let tools = self.tools_for_run(&agent, &request).await?;
-        shared.check_user_budget(&request.user, &agent.settings.name).await?;
         check_tool_choice(&request.tool_choice, &tools)?;
         let definite = self.choose_model_and_text(&agent.settings, &request)?;
         request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
-        // In front of the record: what is on record is never refused.
-        let pass = shared.admit_run(&request.user).await?;
+        Ok(RunPlan { agent, tools, request, definite })
+    }
+
+    /// Puts a run on record and lets a driver work on it. A run without a permit waits for its turn before it works.
+    pub(crate) async fn open_run(
+        &self,
+        plan: RunPlan,
+        pass: Option<AdmissionPermit>,
+    ) -> Result<StartedRun, StartError> {
+        let shared = &self.shared;
+        let RunPlan { agent, tools, request, definite } = plan;
         let (new, reply) = self.build_new_run(&agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
@@ -187,8 +219,8 @@ impl Runtime {
         let follower = Follower::from_start(shared.env().store.clone(), feed, run);
         let mut machine = Run::new(run, setup, reply, started.event.at);
         machine.apply(started.event.at, &started.event.fact);
-        let journal = shared.env().open_journal(run, epoch, 1);
-        let pass = Some(pass);
+        let parent = machine.setup().parent.clone();
+        let journal = shared.env().open_journal(run, epoch, 1, parent.as_deref());
         let parts = DriverParts {
             run: machine,
             user,
@@ -230,8 +262,13 @@ impl Runtime {
         let world = &self.shared.env().world;
         let settings = &agent.settings;
         let now = world.now();
-        let (run, reply) = (world.run_id(), world.message_id());
+        let reply = world.message_id();
+        let (mut parent, mut run) = (None, None);
         let (place, message, input) = match request.input {
+            StartInput::Task { run: id, parent: call, .. } => {
+                (run, parent) = (Some(id), Some(call));
+                (Place::Nowhere, None, RunInput::Conversation)
+            }
             StartInput::Message { conversation, .. } => {
                 let place = match conversation {
                     Some(id) => Place::Conversation(id),
@@ -244,6 +281,7 @@ impl Runtime {
             }
             StartInput::Client { messages } => (Place::Nowhere, None, RunInput::Client { messages }),
         };
+        let run = run.unwrap_or_else(|| world.run_id());
         let began = Fact::RunStarted(RunStarted {
             agent: settings.name.clone(),
             model: model.clone(),
@@ -252,18 +290,14 @@ impl Runtime {
             reply,
             text,
         });
-        let pre_search = request.tool_choice != ToolChoice::None
-            && tools.can_pre_search()
-            && self.wants_pre_search(settings, &model, request.pre_search);
+        let may_search = request.tool_choice != ToolChoice::None && tools.can_pre_search();
+        let pre_search = may_search && self.wants_pre_search(settings, &model, request.pre_search);
         let setup = RunSetup {
             agent: settings.name.clone(),
             agent_version: agent.version.clone(),
             model,
             // A model that the request names has its own.
-            fallback_models: match request.model {
-                Some(_) => vec![],
-                None => settings.fallback_models.clone(),
-            },
+            fallback_models: if request.model.is_some() { vec![] } else { settings.fallback_models.clone() },
             model_is_chosen: request.model.is_some(),
             system: build_system_prompt(settings, tools, request.system.as_deref()),
             max_steps: settings.max_steps,
@@ -280,6 +314,8 @@ impl Runtime {
             end_when_refused: settings.end_when_refused,
             language: settings.spoken_language(),
             request_id: request.request_id,
+            parent,
+            woken: request.woken,
             input,
         };
         let new = NewRun {
@@ -373,7 +409,9 @@ impl Runtime {
         agent: &Agent,
         request: &StartRequest,
     ) -> Result<Arc<RunTools>, StartError> {
-        let plain = agent.tools_for_user(self.registry(), self.skills(), &request.user);
+        let subagents = self.agents().subagent_tools(agent, &request.user);
+        let plain =
+            agent.tools_for_user(self.registry(), self.skills(), &request.user).with_more(subagents, agent);
         if request.client_tools.is_empty() && request.without_tools.is_empty() {
             return Ok(plain);
         }
@@ -408,7 +446,7 @@ fn check_tool_choice(choice: &ToolChoice, tools: &RunTools) -> Result<(), StartE
 /// What the person said, if anything.
 fn text_of_input(input: &StartInput) -> Option<String> {
     let text = match input {
-        StartInput::Message { text, .. } => text,
+        StartInput::Message { text, .. } | StartInput::Task { text, .. } => text,
         StartInput::Client { messages } => {
             let last = messages.iter().rev().find(|message| message.role == ChatRole::User);
             &last.or(messages.last())?.content

@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{ChooseError, CommandError, StartError};
 use helve_store::StoreError;
-use helve_tool::{DECLINE_CHARS_MAX, reply_notice};
+use helve_tool::{DECLINE_CHARS_MAX, VoteRefusal, reply_notice};
 use helve_types::{Notice, load_sentences};
 use serde_json::{Map, Value, json};
 
@@ -224,6 +224,18 @@ impl From<CommandError> for Problem {
                 let notice = Notice::decline_too_long(DECLINE_CHARS_MAX as u64);
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "reply_does_not_fit", detail)
                     .with_field("notice", notice)
+            }
+            CommandError::NotCounted(VoteRefusal::NotApprover) => {
+                Self::new(StatusCode::FORBIDDEN, "not_an_approver", detail)
+            }
+            CommandError::NotCounted(VoteRefusal::OwnRequest) => {
+                Self::new(StatusCode::FORBIDDEN, "own_request", detail)
+            }
+            CommandError::NotCounted(VoteRefusal::AlreadyVoted) | CommandError::VotedBefore => {
+                Self::new(StatusCode::CONFLICT, "already_voted", detail)
+            }
+            CommandError::NotCounted(VoteRefusal::OtherDecision) => {
+                Self::new(StatusCode::CONFLICT, "other_decision", detail)
             }
             CommandError::BadAlways(_) => Self::bad_request("bad_always", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),

@@ -250,6 +250,8 @@ fn setup() -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     }
 }
@@ -301,8 +303,10 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         },
         because: "it cannot be taken back".into(),
         reasons: vec![],
+        approvers: None,
         binding: "hash".into(),
         expires_at,
+        asker: None,
     }
 }
 

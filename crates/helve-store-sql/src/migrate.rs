@@ -87,6 +87,7 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "audit_and_approvers",
         sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
     },
+    Migration { number: 23, name: "subagents", sql: include_str!("../migrations/sqlite/0023_subagents.sql") },
     Migration {
         number: 24,
         name: "definition_files",

@@ -10,7 +10,7 @@ mod chain;
 use std::fmt;
 use std::str::FromStr;
 
-use helve_types::{Answer, Question, Timestamp, UserId, canonical_json, hex};
+use helve_types::{Answer, ApprovalId, Question, Timestamp, UserId, canonical_json, hex};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -81,20 +81,26 @@ impl AuditEntry {
     }
 
     /// A question in a run of this user's was answered. Of what was written only the hash is kept.
-    pub fn for_answer(
-        approval: helve_types::ApprovalId,
-        answer: &Answer,
-        by: &str,
-        user: &UserId,
-        at: Timestamp,
-    ) -> Self {
-        let value = serde_json::to_value(answer).unwrap_or_default();
-        let mut detail = format!("{approval} {}", word_of(&value["decision"]));
-        if let Answer::Approve { arguments: Some(arguments), .. } = answer {
-            detail.push_str(&format!(" edited {}", hex(&Sha256::digest(arguments))));
-        }
-        Self::new(at, by, "approval.answered", detail).about(&*user.0)
+    pub fn for_answer(approval: ApprovalId, answer: &Answer, by: &str, user: &UserId, at: Timestamp) -> Self {
+        // `link:USER` is a signed link of that user's: the user is a person to be forgotten, and the link is none.
+        let (person, way) = by.strip_prefix("link:").map_or((by, ""), |user| (user, " by link"));
+        let detail = describe_answer(approval, answer) + way;
+        Self::new(at, person, "approval.answered", detail).about(&*user.0)
     }
+
+    /// One of several approvers answered.
+    pub fn for_vote(approval: ApprovalId, answer: &Answer, by: &str, user: &UserId, at: Timestamp) -> Self {
+        Self::new(at, by, "approval.voted", describe_answer(approval, answer)).about(&*user.0)
+    }
+}
+
+fn describe_answer(approval: ApprovalId, answer: &Answer) -> String {
+    let value = serde_json::to_value(answer).unwrap_or_default();
+    let mut detail = format!("{approval} {}", word_of(&value["decision"]));
+    if let Answer::Approve { arguments: Some(arguments), .. } = answer {
+        detail.push_str(&format!(" edited {}", hex(&Sha256::digest(arguments))));
+    }
+    detail
 }
 
 fn word_of(value: &serde_json::Value) -> String {

@@ -39,6 +39,9 @@ pub trait Log: Send + Sync + 'static {
     /// mean that the log ends there.
     fn log_page(&self, run: RunId, after: u64, bytes_max: usize) -> StoreFuture<'_, Vec<Recorded>>;
 
+    /// Notes that the run that a subagent works for knows what became of it.
+    fn mark_subagent_reported(&self, run: RunId) -> StoreFuture<'_, ()>;
+
     fn rename_conversation(
         &self,
         scope: Scope,
@@ -46,6 +49,7 @@ pub trait Log: Send + Sync + 'static {
         title: String,
     ) -> StoreFuture<'_, ()>;
 
-    /// Forgets a conversation with its messages, runs and events; refused while a run is not over.
+    /// Forgets a conversation with its messages, runs, those of their subagents, and events; refused while a run is not
+    /// over.
     fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()>;
 }

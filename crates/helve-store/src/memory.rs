@@ -55,6 +55,8 @@ struct MemoryTables {
     /// By tool, in the order in which they were written.
     sends: HashMap<String, Vec<(Timestamp, UserId)>>,
     approvals: BTreeMap<ApprovalId, Approval>,
+    /// Questions whose approvers were reminded.
+    reminded: BTreeSet<ApprovalId>,
     allowances: BTreeMap<ApprovalId, Allowance>,
     /// By day, user and agent.
     days: BTreeMap<(i64, UserId, String), Used>,

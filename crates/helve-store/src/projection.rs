@@ -1,6 +1,6 @@
 //! How a fact changes the ledger row of its call: a pure table, so that all stores derive the same rows.
 
-use helve_types::{Answer, ApprovalKind, CallState, Effect, Fact, Failure, Trail};
+use helve_types::{Answer, ApprovalKind, CallState, Effect, Fact, Failure, SubagentStarted, Trail};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallChange<'a> {
@@ -18,8 +18,8 @@ pub enum CallChange<'a> {
         arguments: Option<&'a str>,
     },
     Move(CallState),
-    /// A client is to run it, or has begun to.
-    GiveToClient {
+    /// A client is to run it, or has begun to; or another agent works on it.
+    HandOver {
         state: CallState,
         arguments: Option<&'a str>,
     },
@@ -83,9 +83,12 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             arguments: arguments.as_deref(),
         },
         Fact::ToolDelegated { arguments, .. } => {
-            CallChange::GiveToClient { state: CallState::Delegated, arguments: arguments.as_deref() }
+            CallChange::HandOver { state: CallState::Delegated, arguments: arguments.as_deref() }
         }
-        Fact::ToolClaimed { .. } => CallChange::GiveToClient { state: CallState::Claimed, arguments: None },
+        Fact::ToolClaimed { .. } => CallChange::HandOver { state: CallState::Claimed, arguments: None },
+        Fact::SubagentStarted(SubagentStarted { arguments, .. }) => {
+            CallChange::HandOver { state: CallState::Running, arguments: Some(arguments) }
+        }
         Fact::ToolFinished { output, trail, .. } => {
             let bytes = output.whole_bytes.unwrap_or(output.text.len() as u64);
             CallChange::End { state: CallState::Finished, trail, result: CallResult::Output { bytes } }
@@ -108,6 +111,9 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         // What the other answers lead to is recorded by the fact that settles the call.
         Fact::ApprovalAnswered { .. } => return None,
         Fact::ToolLate { .. }
+        | Fact::ApprovalVoted { .. }
+        | Fact::ApprovalReminded { .. }
+        | Fact::ApprovalEscalated { .. }
         | Fact::MessageQueued { .. }
         | Fact::MessageTaken { .. }
         | Fact::BudgetSpent { .. }
@@ -118,6 +124,9 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::TextFinished { .. }
         | Fact::TextCutOff { .. }
         | Fact::ToolDiscarded { .. }
+        | Fact::SubagentAsked(_)
+        | Fact::SubagentAnswered(_)
+        | Fact::SubagentEnded(_)
         | Fact::StepFinished { .. }
         | Fact::StepSnapshot(_)
         | Fact::RunWaiting { .. }

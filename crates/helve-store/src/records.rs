@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use helve_types::{
     Answer, ApprovalId, CallId, CallState, ConversationId, Effect, Event, EventBody, Fact, FailureKind,
-    Message, Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId,
+    Message, Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId, Vote,
 };
 use serde::{Deserialize, Serialize};
 
@@ -308,6 +308,12 @@ pub struct Approval {
     #[serde(flatten)]
     pub question: Question,
     pub asked_at: Timestamp,
+    /// Of approvers, until it was answered and since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+    /// Those may answer, too, who are asked when nobody does for long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub escalated: bool,
     #[serde(flatten)]
     pub state: ApprovalState,
 }
@@ -337,6 +343,8 @@ pub enum ApprovalFilter {
     Pending(Page),
     /// Those of one run that wait: never many.
     PendingOf(RunId),
+    /// Those that wait for named approvers, longest first.
+    WithApprovers(Page),
     /// Newest first.
     All(Page),
 }

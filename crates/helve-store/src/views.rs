@@ -25,6 +25,12 @@ pub trait Views: Send + Sync + 'static {
     /// Every run that is neither over nor waiting, oldest first.
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
 
+    /// The runs of subagents below this one, which is no subagent's itself; oldest first.
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>>;
+
+    /// The runs of subagents of which the runs that they work for do not know what became of them, oldest first.
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>>;
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;
 
     /// The calls of all runs that the scope sees and the filter lets through, newest first.
@@ -65,6 +71,10 @@ pub trait Views: Send + Sync + 'static {
 
     /// Pending approvals whose time is up, up to `EXPIRED_MAX` of them.
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
+
+    /// Pending approvals whose approvers are to be reminded, or for which it is time to ask others, up to
+    /// `EXPIRED_MAX` of them.
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
 
     /// Consent that outlives its call, newest first.
     fn allowances(

@@ -16,9 +16,10 @@ pub(crate) async fn apply_allowances(
     candidate: &Candidate,
     cx: &CallContext,
 ) -> Judgement {
-    let Judgement { verdict, must_ask, .. } = &judgement;
-    // Consent to other calls is none to let private data leave.
-    if *verdict != Verdict::Ask || must_ask.is_some() || find_grant(candidate, None, cx).is_some() {
+    let Judgement { verdict, must_ask, approvers, .. } = &judgement;
+    // Consent to other calls is none to let private data leave, and none of approvers.
+    let must_ask = must_ask.is_some() || approvers.is_some();
+    if *verdict != Verdict::Ask || must_ask || find_grant(candidate, None, None, cx).is_some() {
         return judgement;
     }
     match find_allowance(candidate, cx).await {
@@ -27,6 +28,7 @@ pub(crate) async fn apply_allowances(
             because: Reason::new("a person allowed calls like this one", Notice::allowed_before()),
             rule: Some(format!("allowance {}", given.id)),
             must_ask: None,
+            approvers: None,
         },
         None => judgement,
     }

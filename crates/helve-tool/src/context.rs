@@ -5,10 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_store::{MemoryStore, RunJournal, UserStore};
-use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
+use helve_types::{
+    Asker, CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Early, Toolbox};
+use crate::{Early, SubagentTerms, Toolbox};
 
 /// Everything a stage or a tool may want to know about the call at hand.
 #[derive(Clone)]
@@ -32,6 +34,10 @@ pub struct CallContext {
     pub grant: Option<Grant>,
     /// What the model had read when it asked for the call. What the calls beside it bring, it had not.
     pub taint: Arc<Taint>,
+    /// What the next call of a subagent may do; none where the call is not one of a model's.
+    pub subagent: Option<SubagentTerms>,
+    /// Who asks a person, where the run is a subagent's.
+    pub asker: Option<Box<Asker>>,
     /// Guards that are left out.
     pub skip: SkippedGuards,
     /// Whether it is made, or was, before its message is complete.
@@ -63,6 +69,8 @@ impl CallContext {
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
+            subagent: None,
+            asker: None,
             skip: SkippedGuards::default(),
             early: Early::No,
             toolbox: Arc::new(Toolbox::default()),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use helve_policy::{CallAccess, DataLeak, Judgement, Rules, Verdict, find_leak};
 use helve_types::{
-    About, AskedCall, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
-    UserQuestion, canonical_json, hex,
+    About, Approvers, AskedCall, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall,
+    Trail, UserQuestion, canonical_json, hex,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -25,13 +25,14 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
-    pub(crate) fn consent_binding(&self, warned: LeakWarning) -> String {
+    pub(crate) fn consent_binding(&self, warned: LeakWarning, approvers: Option<&Approvers>) -> String {
         hash_binding(
             &self.tool.spec.name,
             &self.tool.version,
             self.tool.spec.effect,
             &self.arguments.value,
             warned,
+            approvers,
         )
     }
 }
@@ -56,10 +57,21 @@ impl LeakWarning {
     }
 }
 
-fn hash_binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
+fn hash_binding(
+    tool: &str,
+    version: &str,
+    effect: Effect,
+    arguments: &Value,
+    warned: LeakWarning,
+    approvers: Option<&Approvers>,
+) -> String {
     let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
     if warned == LeakWarning::Yes {
         bound["warned"] = true.into();
+    }
+    // Consent of one person, or of other people, is not what a rule wants that names approvers since.
+    if let Some(approvers) = approvers {
+        bound["approvers"] = json!(approvers);
     }
     hex(&Sha256::digest(canonical_json(&bound)))
 }
@@ -95,7 +107,7 @@ pub(crate) fn admit_call(
     cx: &CallContext,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
-    let Judgement { verdict, because, rule, must_ask } = judgement;
+    let Judgement { verdict, because, rule, must_ask, approvers } = judgement;
     let mut decided =
         |verdict: &str| trail.push(Stage::Judge { verdict: verdict.into(), rule: rule.clone() });
     match verdict {
@@ -104,22 +116,29 @@ pub(crate) fn admit_call(
             Err(denied_failure(&candidate, &because).into())
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
-        Verdict::Allow | Verdict::Ask if let Some(grant) = find_grant(&candidate, must_ask.as_ref(), cx) => {
+        Verdict::Allow | Verdict::Ask
+            if let Some(grant) = find_grant(&candidate, must_ask.as_ref(), approvers.as_deref(), cx) =>
+        {
             let (agreed, rewritten) = match edit {
                 Some(EditedArguments { candidate, rewritten }) => (candidate, rewritten),
                 None => (Candidate { changed: grant.changed || candidate.changed, ..candidate }, false),
             };
             // A person may allow what asks; what is forbidden they cannot write into it.
-            let Judgement { verdict, because, must_ask, .. } = judge_call(rules, &agreed, cx);
+            let Judgement { verdict, because, must_ask, approvers, .. } = judge_call(rules, &agreed, cx);
             if verdict == Verdict::Deny {
                 decided("deny");
                 return Err(denied_failure(&agreed, &because).into());
             }
             if rewritten {
                 decided("ask");
-                return Err(
-                    Outcome::Asked(permission_question(&agreed, rewritten_reason(), must_ask, cx)).into()
-                );
+                return Err(Outcome::Asked(permission_question(
+                    &agreed,
+                    rewritten_reason(),
+                    must_ask,
+                    approvers,
+                    cx,
+                ))
+                .into());
             }
             decided("approved");
             Ok(Permit::new(agreed))
@@ -128,7 +147,7 @@ pub(crate) fn admit_call(
         Verdict::Allow | Verdict::Ask if let Some(leaving) = must_ask => {
             decided("must_ask");
             let because = DataLeak::reason();
-            Err(Outcome::Asked(permission_question(&candidate, because, Some(leaving), cx)).into())
+            Err(Outcome::Asked(permission_question(&candidate, because, Some(leaving), approvers, cx)).into())
         }
         Verdict::Allow => {
             decided("allow");
@@ -136,7 +155,7 @@ pub(crate) fn admit_call(
         }
         Verdict::Ask => {
             decided("ask");
-            Err(Outcome::Asked(permission_question(&candidate, because, None, cx)).into())
+            Err(Outcome::Asked(permission_question(&candidate, because, None, approvers, cx)).into())
         }
     }
 }
@@ -154,7 +173,7 @@ pub(crate) fn ask_about_repetition(
     cx: &CallContext,
 ) -> Result<Question, Failure> {
     check_not_denied(&judgement, candidate)?;
-    let asked = question_about(candidate, because.clone(), judgement.must_ask, true, cx);
+    let asked = question_about(candidate, because.clone(), judgement.must_ask, judgement.approvers, true, cx);
     let (because, reasons) = match judgement.verdict {
         // A yes is a yes to both.
         Verdict::Ask => (
@@ -200,7 +219,9 @@ pub(crate) fn ask_about_invalid(
         because: format!("{}; besides, it cannot be made: {reason}", because.text),
         reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.user_notice())],
         binding: String::new(),
+        approvers: None,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -223,11 +244,12 @@ fn denied_failure(candidate: &Candidate, because: &Reason) -> Failure {
 pub(crate) fn find_grant<'a>(
     candidate: &Candidate,
     must_ask: Option<&DataLeak>,
+    approvers: Option<&Approvers>,
     cx: &'a CallContext,
 ) -> Option<&'a Grant> {
     let holds = |grant: &&Grant| {
-        grant.binding == candidate.consent_binding(LeakWarning::Yes)
-            || (must_ask.is_none() && grant.binding == candidate.consent_binding(LeakWarning::No))
+        grant.binding == candidate.consent_binding(LeakWarning::Yes, approvers)
+            || (must_ask.is_none() && grant.binding == candidate.consent_binding(LeakWarning::No, approvers))
     };
     cx.grant.as_ref().filter(holds)
 }
@@ -241,9 +263,12 @@ pub(crate) fn build_outcome_question(
     rules: &Rules,
     cx: &CallContext,
 ) -> Question {
-    let leaving = again.and_then(|again| judge_call(rules, again, cx).must_ask);
+    let judged = again.map(|again| judge_call(rules, again, cx));
+    // To have it run again is consent to the call, and theirs to give.
+    let (leaving, approvers) = judged.map_or((None, None), |judged| (judged.must_ask, judged.approvers));
     let bound = again.filter(|again| request_preview(again, cx) == unknown.request);
-    let binding = bound.map(|again| again.consent_binding(LeakWarning::from_leak(leaving.as_ref())));
+    let binding = bound
+        .map(|again| again.consent_binding(LeakWarning::from_leak(leaving.as_ref()), approvers.as_deref()));
     let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
@@ -264,7 +289,9 @@ pub(crate) fn build_outcome_question(
         because: unknown.because,
         reasons: vec![Notice::call_outcome_unknown()],
         binding: binding.unwrap_or_default(),
+        approvers,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -289,7 +316,9 @@ pub(crate) fn question_of_model(permit: &Permit, asked: UserQuestion, cx: &CallC
         because: "the model wants to know something".into(),
         reasons: vec![Notice::asks_for_answer()],
         binding: String::new(),
+        approvers: None,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 
@@ -297,15 +326,17 @@ fn permission_question(
     candidate: &Candidate,
     because: Reason,
     leaving: Option<DataLeak>,
+    approvers: Option<Box<Approvers>>,
     cx: &CallContext,
 ) -> Question {
-    question_about(candidate, because, leaving, false, cx)
+    question_about(candidate, because, leaving, approvers, false, cx)
 }
 
 fn question_about(
     candidate: &Candidate,
     because: Reason,
     leaving: Option<DataLeak>,
+    approvers: Option<Box<Approvers>>,
     repeats: bool,
     cx: &CallContext,
 ) -> Question {
@@ -328,8 +359,10 @@ fn question_about(
         },
         because: because.text,
         reasons: vec![because.notice],
-        binding: candidate.consent_binding(warned),
+        binding: candidate.consent_binding(warned, approvers.as_deref()),
+        approvers,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+        asker: cx.asker.clone(),
     }
 }
 

@@ -30,6 +30,7 @@ mod repair;
 mod result_document;
 mod schema;
 mod skills;
+mod subagent;
 mod tool;
 mod toolbox;
 mod trust;
@@ -38,7 +39,8 @@ mod user_question;
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{
-    Action, CallAccess, Pattern, Rule, Rules, Verdict, build_conditions, fits_all, matches_wildcard,
+    Action, Ballot, CallAccess, GroupsOf, Pattern, Rule, Rules, Verdict, VoteEffect, VoteRefusal,
+    build_conditions, fits_all, matches_wildcard,
 };
 // What tools may reach of the store.
 pub use helve_store::{
@@ -69,7 +71,7 @@ pub use metrics::ToolMetrics;
 pub use offload::run_on_pool;
 pub use outcome::{ADVICE, Fault, Outcome, Unknown, outcome_of_answer};
 pub use piece::{Piece, cut_piece};
-pub use pipeline::{ClientReport, Pipeline};
+pub use pipeline::{ClientReport, Pipeline, SubagentReport};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use result_document::ResultDocument;
 pub use schema::{
@@ -81,6 +83,7 @@ pub use skills::{LOAD_SKILL, READ_SKILL_FILE, RunSkills, Skill, is_skill_tool};
 /// The tool that searches the web, with any provider.
 pub const SEARCH_WEB: &str = "search_web";
 
+pub use subagent::{SubagentRequest, SubagentTerms};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;

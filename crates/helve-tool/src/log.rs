@@ -33,6 +33,7 @@ pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
             debug!(problem = because, "call outcome unknown: details");
         }
         Outcome::Asked(_) => info!(outcome = "asked", "person asked about the call"),
+        Outcome::Subagent(started) => info!(subagent = %started.run, "call given to another agent"),
         Outcome::Delegated { .. } => info!(outcome = "delegated", "call given to the client"),
     }
 }

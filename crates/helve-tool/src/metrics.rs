@@ -57,7 +57,7 @@ impl Counters {
             Outcome::Refused(_) => one(&self.refused),
             Outcome::Unknown { .. } => one(&self.unknown),
             // Not over yet: counted when it is.
-            Outcome::Asked(_) | Outcome::Delegated { .. } => return,
+            Outcome::Asked(_) | Outcome::Delegated { .. } | Outcome::Subagent(_) => return,
         }
         let found = trail.0.iter().find_map(|stage| match stage {
             Stage::Cache { found } if !stood_in => Some(found.as_str()),

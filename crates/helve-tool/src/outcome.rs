@@ -2,8 +2,8 @@
 
 use helve_store::{FullOutput, NewFacts, StoreError};
 use helve_types::{
-    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp,
-    ToolOutput, Trail, canonical_json,
+    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question,
+    SubagentStarted, Timestamp, ToolOutput, Trail, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +28,8 @@ pub enum Outcome {
         /// As the check, hooks and people left them.
         arguments: String,
     },
+    /// Another agent works on it.
+    Subagent(Box<SubagentStarted>),
 }
 
 impl Outcome {
@@ -54,6 +56,7 @@ impl Outcome {
             Self::Delegated { tool, arguments } => {
                 Fact::ToolDelegated { call, tool, arguments: Some(arguments), trail }
             }
+            Self::Subagent(started) => Fact::SubagentStarted(SubagentStarted { trail, ..*started }),
         };
         NewFacts { full_outputs, files, ..fact.into() }
     }

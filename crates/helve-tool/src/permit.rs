@@ -24,6 +24,7 @@ pub(crate) use self::retry::why_not_sent_again;
 use self::retry::{AttemptCounts, AttemptEnd, NextAttempt, RetryDelay, next_attempt};
 use crate::gate::{Candidate, question_of_model};
 use crate::outcome::{Outcome, Stop, Unknown};
+use crate::subagent::begin_subagent;
 use crate::{CallContext, Early, Progress, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
@@ -67,6 +68,9 @@ impl Permit {
         };
         if let Some(asked) = tool.question(Request { arguments: &self.arguments.value }) {
             return Err(self.ask_person(asked, cx));
+        }
+        if let Some(asked) = tool.subagent_request(Request { arguments: &self.arguments.value }) {
+            return Err(begin_subagent(self, asked, cx));
         }
         match &self.tool.guarding.cache {
             Some((policy, cache)) => self.run_cached(*policy, cache, cx, trail).await,

@@ -9,6 +9,7 @@ mod fallback;
 mod labels;
 mod record;
 pub(crate) mod run;
+mod subagent_result;
 mod unknown;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore
 
 pub use self::client_result::ClientReport;
 use self::record::OutcomeRecord;
+pub use self::subagent_result::SubagentReport;
 use self::unknown::rule_for_unknown;
 
 /// The only way to run a tool.

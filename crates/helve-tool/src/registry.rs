@@ -133,6 +133,13 @@ impl Registered {
         run_on_pool(make).await.unwrap_or_else(failed)
     }
 
+    /// A tool that gives tasks to another agent. It belongs to the agent that has it, and no registry knows it.
+    pub fn for_subagent(tool: Arc<dyn Tool>) -> Result<Self, RegistryError> {
+        let spec = tool.spec().clone();
+        let guards = Guards { attempts: 1, ..Guards::default() };
+        Self::new(spec.clone(), spec.version(), Some(tool), guards, 0, None, &mut CompileBudget::default())
+    }
+
     /// A tool of the server's; its definition is its version.
     fn for_server(
         tool: Arc<dyn Tool>,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::CallContext;
+use crate::{CallContext, SubagentRequest};
 
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
@@ -38,6 +38,17 @@ pub trait Tool: Send + Sync + 'static {
     /// What a person is asked in place of a call, whose result is then their reply; or what the model can do better. None
     /// where the tool does the work itself.
     fn question(&self, _request: Request<'_>) -> Option<Result<UserQuestion, String>> {
+        None
+    }
+
+    /// Whether its calls are tasks for another agent.
+    fn is_subagent(&self) -> bool {
+        false
+    }
+
+    /// What another agent is to do in place of a call, whose result is then that agent's answer; or what the model can do
+    /// better. None where the tool does the work itself.
+    fn subagent_request(&self, _request: Request<'_>) -> Option<Result<SubagentRequest, String>> {
         None
     }
 

@@ -61,6 +61,12 @@ impl Toolbox {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
+    /// Whether a model that calls this name means a subagent.
+    pub fn is_subagent(&self, name: &str) -> bool {
+        let called = self.resolve(name).ok().and_then(|(tool, _)| tool.tool.as_ref());
+        called.is_some_and(|tool| tool.is_subagent())
+    }
+
     /// The tool that the model means, and what was repaired to find it.
     pub(crate) fn resolve(&self, name: &str) -> Result<(&Arc<Registered>, Stage), Failure> {
         let names = self.tools.iter().map(|tool| tool.spec.name.as_str());

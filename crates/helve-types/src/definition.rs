@@ -4,6 +4,7 @@
 
 mod agent;
 mod skill;
+mod subagent;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -17,6 +18,7 @@ pub use self::agent::{
     AgentToolLink, PermissionAction,
 };
 pub use self::skill::{SkillDefinition, SkillFile, SkillSource};
+pub use self::subagent::{AgentSubagent, SubagentConfig, subagent_tool_name};
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 
 /// A tool that is a row.

@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::{
     Always, ApprovalId, ApprovalKind, CallId, CallState, Compaction, ConversationId, Effect, Failure,
     Fingerprint, Labels, MessageId, Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, Question,
-    RunState, Spent, StepSnapshot, Timestamp, ToolCall, ToolOutput, Trail,
+    RunState, Spent, StepSnapshot, SubagentAnswered, SubagentAsked, SubagentEnded, SubagentStarted,
+    Timestamp, ToolCall, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -161,6 +162,20 @@ pub enum Fact {
     #[serde(rename = "tool.late")]
     ToolLate { call: CallId, output: ToolOutput },
 
+    /// Another agent works on the call, as a run of its own.
+    #[serde(rename = "subagent.started")]
+    SubagentStarted(SubagentStarted),
+
+    /// The run of a call's subagent, or one below it, asks a person something.
+    #[serde(rename = "subagent.asked")]
+    SubagentAsked(SubagentAsked),
+
+    #[serde(rename = "subagent.answered")]
+    SubagentAnswered(SubagentAnswered),
+
+    #[serde(rename = "subagent.ended")]
+    SubagentEnded(SubagentEnded),
+
     #[serde(rename = "approval.asked")]
     ApprovalAsked(Question),
 
@@ -172,6 +187,18 @@ pub enum Fact {
         answer: Answer,
         by: String,
     },
+
+    /// One of several approvers agreed; more must.
+    #[serde(rename = "approval.voted")]
+    ApprovalVoted { approval: ApprovalId, answer: Answer, by: String },
+
+    /// Approvers who have not answered are reminded.
+    #[serde(rename = "approval.reminded")]
+    ApprovalReminded { approval: ApprovalId },
+
+    /// Nobody settled the question for long: others may answer it, too.
+    #[serde(rename = "approval.escalated")]
+    ApprovalEscalated { approval: ApprovalId },
 
     /// A person spoke while the run was at work.
     #[serde(rename = "message.queued")]
@@ -287,8 +314,15 @@ impl Fact {
             Self::ToolRefused { .. } => "tool.refused",
             Self::ToolUnknown { .. } => "tool.unknown",
             Self::ToolLate { .. } => "tool.late",
+            Self::SubagentStarted(_) => "subagent.started",
+            Self::SubagentAsked(_) => "subagent.asked",
+            Self::SubagentAnswered(_) => "subagent.answered",
+            Self::SubagentEnded(_) => "subagent.ended",
             Self::ApprovalAsked(_) => "approval.asked",
             Self::ApprovalAnswered { .. } => "approval.answered",
+            Self::ApprovalVoted { .. } => "approval.voted",
+            Self::ApprovalReminded { .. } => "approval.reminded",
+            Self::ApprovalEscalated { .. } => "approval.escalated",
             Self::MessageQueued { .. } => "message.queued",
             Self::MessageTaken { .. } => "message.taken",
             Self::BudgetSpent { .. } => "budget.spent",
@@ -315,6 +349,10 @@ impl Fact {
             | Self::ToolRefused { call, .. }
             | Self::ToolUnknown { call, .. }
             | Self::ToolLate { call, .. } => Some(call),
+            Self::SubagentStarted(SubagentStarted { call, .. })
+            | Self::SubagentAsked(SubagentAsked { call, .. })
+            | Self::SubagentAnswered(SubagentAnswered { call, .. })
+            | Self::SubagentEnded(SubagentEnded { call, .. }) => Some(call),
             Self::ApprovalAnswered { call, .. } => call.as_ref(),
             Self::ApprovalAsked(question) => question.call_id(),
             Self::RunStarted(_)
@@ -323,6 +361,9 @@ impl Fact {
             | Self::TextFinished { .. }
             | Self::TextCutOff { .. }
             | Self::ToolDiscarded { .. }
+            | Self::ApprovalVoted { .. }
+            | Self::ApprovalReminded { .. }
+            | Self::ApprovalEscalated { .. }
             | Self::MessageQueued { .. }
             | Self::MessageTaken { .. }
             | Self::BudgetSpent { .. }
@@ -344,7 +385,7 @@ impl Fact {
     pub fn call_state(&self) -> Option<CallState> {
         match self {
             Self::ToolRequested { .. } => Some(CallState::Requested),
-            Self::ToolStarted { .. } => Some(CallState::Running),
+            Self::ToolStarted { .. } | Self::SubagentStarted(_) => Some(CallState::Running),
             Self::ToolDelegated { .. } => Some(CallState::Delegated),
             Self::ToolClaimed { .. } => Some(CallState::Claimed),
             Self::ToolFinished { .. } => Some(CallState::Finished),
@@ -538,62 +579,4 @@ pub struct Cancelled {
 }
 
 #[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::{FailureKind, RunId};
-
-    #[test]
-    fn a_fact_is_written_under_its_kind_and_reads_back() {
-        let call = CallId::new(RunId(Uuid::from_u128(1)), 1, 0);
-        let facts = [
-            Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text: "hé".into() },
-            Fact::ToolRequested {
-                step: 1,
-                call: call.clone(),
-                provider_id: None,
-                tool: "time".into(),
-                arguments: "{\"zone\": \"Asia/Tokyo\"}".into(),
-                part: None,
-                replaces: None,
-                repairs: vec![],
-            },
-            Fact::ToolRefused {
-                call,
-                failure: Failure::new(FailureKind::Denied, "no"),
-                trail: Trail::default(),
-            },
-            Fact::RunCancelled(Cancelled { by: "mei".into() }),
-        ];
-        for fact in facts {
-            let body = EventBody { at: Timestamp(5), fact };
-            let json = serde_json::to_string(&body).unwrap();
-            let type_member = format!("\"type\":\"{}\"", body.fact.kind());
-            assert!(json.contains(&type_member), "{json}");
-            assert_eq!(serde_json::from_str::<EventBody>(&json).unwrap(), body);
-        }
-    }
-
-    #[test]
-    fn a_question_about_an_outcome_cannot_be_approved() {
-        let approve = Answer::approve();
-        assert!(approve.fits(ApprovalKind::Permission));
-        assert!(!approve.fits(ApprovalKind::Outcome));
-        assert!(Answer::Expire.fits(ApprovalKind::Outcome));
-    }
-
-    #[test]
-    fn only_a_question_of_the_model_is_replied_to_or_declined() {
-        let reply = Answer::Reply { value: "blue".into() };
-        let decline = Answer::Decline { reason: String::new() };
-        for kind in [ApprovalKind::Permission, ApprovalKind::Outcome, ApprovalKind::Budget] {
-            assert!(!reply.fits(kind) && !decline.fits(kind), "{kind:?}");
-        }
-        assert!(reply.fits(ApprovalKind::User) && decline.fits(ApprovalKind::User));
-        for other in [Answer::approve(), Answer::Reject { reason: String::new() }] {
-            assert!(!other.fits(ApprovalKind::User), "{other:?}");
-        }
-        assert!(Answer::Expire.fits(ApprovalKind::User));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! in the journal are the bytes a reader gets. Nothing here does IO, waits, or knows who uses it.
 
 mod always;
+mod approvers;
 mod call;
 mod canonical;
 mod compaction;
@@ -29,6 +30,7 @@ mod selection;
 mod sentences;
 mod snapshot;
 mod spent;
+mod subagent;
 mod tool;
 mod used;
 mod utc;
@@ -36,6 +38,7 @@ mod visible;
 mod world;
 
 pub use always::{Always, Within};
+pub use approvers::{Approvers, Escalation, Vote};
 pub use call::{
     Attachment, CallState, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, PartState, Stage,
     ToolCall, ToolOutput, Trail,
@@ -43,10 +46,10 @@ pub use call::{
 pub use canonical::canonical_json;
 pub use compaction::{Compaction, Summary};
 pub use definition::{
-    AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, AgentToolCache, AgentToolConfig,
-    AgentToolLink, Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms,
-    Endpoint, Fallback, KeyPlace, Method, PermissionAction, RateLimit, SkillDefinition, SkillFile,
-    SkillSource, ToolDefinition, ToolKind, Transform,
+    AgentBudget, AgentDefinition, AgentPermission, AgentSubagent, AgentTexts, AgentTool, AgentToolCache,
+    AgentToolConfig, AgentToolLink, Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField,
+    CallerTerms, Endpoint, Fallback, KeyPlace, Method, PermissionAction, RateLimit, SkillDefinition,
+    SkillFile, SkillSource, SubagentConfig, ToolDefinition, ToolKind, Transform, subagent_tool_name,
 };
 pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, StopReason, Usage};
 pub use fingerprint::Fingerprint;
@@ -71,6 +74,9 @@ pub use selection::Selection;
 pub use sentences::{Sentence, load_sentences};
 pub use snapshot::{SnapshotId, SnapshotIdError, StepEdge, StepSnapshot};
 pub use spent::Spent;
+pub use subagent::{
+    Asker, Granted, ParentCall, SubagentAnswered, SubagentAsked, SubagentEnded, SubagentStarted,
+};
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};
 pub use visible::{HIDDEN, ORDINARY_IN_PROSE, show_hidden_chars, show_hidden_chars_in_prose};

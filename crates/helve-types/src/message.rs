@@ -116,6 +116,9 @@ pub struct ToolPart {
     /// What is known of a call that was cut off in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<CutOff>,
+    /// The run of the subagent that works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<RunId>,
     pub requested_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -201,6 +204,7 @@ impl Message {
             Fact::ToolStarted { .. }
             | Fact::ToolDelegated { .. }
             | Fact::ToolClaimed { .. }
+            | Fact::SubagentStarted(_)
             | Fact::ApprovalAnswered { call: Some(_), .. }
             | Fact::ToolFinished { .. }
             | Fact::ToolFailed { .. }
@@ -231,9 +235,15 @@ impl Message {
             }
             Fact::RunStarted(_)
             | Fact::ApprovalAsked(_)
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_)
             | Fact::StepRestarted { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
@@ -257,6 +267,7 @@ impl Message {
             output: None,
             failure: None,
             cut_off: None,
+            subagent: None,
             requested_at: at,
             started_at: None,
             ended_at: None,
@@ -286,6 +297,13 @@ impl Message {
                 part.started_at = Some(at);
             }
             Fact::ToolClaimed { .. } => part.started_at = Some(at),
+            Fact::SubagentStarted(started) => {
+                if !is_same(&part.input, &started.arguments) {
+                    part.input.clone_from(&started.arguments);
+                }
+                part.subagent = Some(started.run);
+                part.started_at = Some(at);
+            }
             // A call whose outcome is asked for stays unknown, whatever a person says of it later.
             Fact::ApprovalAnswered { answer, .. } => {
                 if let Some(note) = outcome_note_for_model(answer)

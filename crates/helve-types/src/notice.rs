@@ -281,6 +281,23 @@ notices! {
     step_hook_failed(hook: &str);
     step_hook_timed_out(hook: &str, limit_ms: u64);
 
+    // Subagents.
+    /// The agent asks itself, or one that asked for it.
+    subagent_in_circle(agent: &str);
+    subagent_too_deep(max: u64);
+    subagents_too_many(max: u64);
+    subagents_too_many_in_tree(max: u64);
+    subagent_without_budget();
+    /// A run that belongs to no conversation cannot be told of the result later.
+    subagent_not_in_background();
+    subagent_not_started(agent: &str, detail: &str);
+    subagent_run_unknown(run: &str);
+    subagent_stopped(agent: &str, by: &str);
+    subagent_stopped_with_run(agent: &str);
+    subagent_failed(agent: &str);
+    subagent_answered(agent: &str);
+    subagent_in_background(agent: &str);
+
     // Budgets.
     budget_used_up(account: Notice, used: Notice, limit: Notice);
     budget_not_extended(account: Notice, used: Notice, limit: Notice);

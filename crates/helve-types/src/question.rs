@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, CallId, Effect, Notice, Timestamp, UserQuestion};
+use crate::{ApprovalId, Approvers, Asker, CallId, Effect, Notice, Timestamp, UserQuestion};
 
 /// What a person is asked, rendered by the server from the bytes that will be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,13 @@ pub struct Question {
     /// A hash over what is asked about: for a call over its tool, version, effect and arguments. Checked again before
     /// the call starts.
     pub binding: String,
+    /// Who answers; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Box<Approvers>>,
     pub expires_at: Timestamp,
+    /// The subagent that asks, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Box<Asker>>,
 }
 
 /// What a question is about.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Language, ToolSpec};
+use crate::{Language, ParentCall, ToolSpec};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -15,6 +15,8 @@ pub enum RunState {
     Running,
     WaitingApproval,
     WaitingClient,
+    /// Subagents work on its calls, and there is nothing else to do.
+    WaitingSubagent,
     /// A person must say what became of a call before anything goes on.
     NeedsAttention,
     Completed,
@@ -23,10 +25,11 @@ pub enum RunState {
 }
 
 impl RunState {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Running,
         Self::WaitingApproval,
         Self::WaitingClient,
+        Self::WaitingSubagent,
         Self::NeedsAttention,
         Self::Completed,
         Self::Failed,
@@ -38,7 +41,10 @@ impl RunState {
     }
 
     pub fn is_waiting(self) -> bool {
-        matches!(self, Self::WaitingApproval | Self::WaitingClient | Self::NeedsAttention)
+        matches!(
+            self,
+            Self::WaitingApproval | Self::WaitingClient | Self::WaitingSubagent | Self::NeedsAttention
+        )
     }
 
     pub fn as_str(self) -> &'static str {
@@ -46,6 +52,7 @@ impl RunState {
             Self::Running => "running",
             Self::WaitingApproval => "waiting_approval",
             Self::WaitingClient => "waiting_client",
+            Self::WaitingSubagent => "waiting_subagent",
             Self::NeedsAttention => "needs_attention",
             Self::Completed => "completed",
             Self::Failed => "failed",
@@ -170,7 +177,17 @@ pub struct RunSetup {
     /// The `X-Request-Id` of the HTTP request that started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The call that this run works on, where it is the run of a subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Box<ParentCall>>,
+    /// How often in a row the conversation went on because work in the background had ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub woken: u32,
     pub input: RunInput,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 fn default_true() -> bool {

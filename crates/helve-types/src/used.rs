@@ -29,6 +29,7 @@ impl Used {
             }
             Fact::ToolStarted { attempt: 1, .. }
             | Fact::ToolDelegated { .. }
+            | Fact::SubagentStarted(_)
             | Fact::ToolDiscarded { .. } => Self { calls: 1, ..Self::default() },
             // A call that asks a person is sent to them.
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::User => {
@@ -84,8 +85,11 @@ impl Stopwatch {
         self.last = at;
         match fact {
             Fact::RunWaiting { .. } => self.stands = true,
-            // A message leaves the run waiting.
-            Fact::MessageQueued { .. } => {}
+            // These leave the run waiting.
+            Fact::MessageQueued { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. } => {}
             _ => self.stands = false,
         }
         worked
@@ -114,7 +118,7 @@ impl Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MessageId, RunState};
+    use crate::{Answer, ApprovalId, MessageId, RunState};
 
     #[test]
     fn waiting_and_being_down_are_not_work() {
@@ -135,6 +139,22 @@ mod tests {
         .collect();
         assert_eq!(worked, [5, 0, 0, 7, 0, 1]);
         assert_eq!(watch.unrecorded_ms(Timestamp(5_000)), 0);
+    }
+
+    #[test]
+    fn votes_reminders_and_escalations_leave_a_run_waiting() {
+        let approval = ApprovalId(uuid::Uuid::from_u128(1));
+        let mut watch = Stopwatch::new(Timestamp(0));
+        let facts = [
+            Fact::RunWaiting { state: RunState::WaitingApproval },
+            Fact::ApprovalReminded { approval },
+            Fact::ApprovalVoted { approval, answer: Answer::approve(), by: "li".into() },
+            Fact::ApprovalEscalated { approval },
+            Fact::ApprovalAnswered { approval, call: None, answer: Answer::approve(), by: "wang".into() },
+        ];
+        let worked =
+            (1..).zip(&facts).map(|(hour, fact)| watch.ms_worked_until(Timestamp(hour * 3_600), fact));
+        assert_eq!(worked.collect::<Vec<_>>(), [3_600, 0, 0, 0, 0]);
     }
 
     #[test]

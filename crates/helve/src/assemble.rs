@@ -130,11 +130,7 @@ pub async fn assemble(
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
     let tool_folder = read_tool_folder(config, hold, &catalogue).await;
-    let mut warnings = config.warnings.clone();
-    if hold == Hold::Alone {
-        warnings.extend(check_names(config, &catalogue).await);
-    }
-    warnings.extend(idle_names(config, catalogue.registry()));
+    let warnings = list_warnings(config, hold, &catalogue).await;
     let maker = ModelMaker::new(config)?;
     let (models, over_http) = models(config, &maker)?;
     let discovery = ModelDiscovery::new(config, maker, &over_http, hold == Hold::Alone);
@@ -159,6 +155,7 @@ pub async fn assemble(
         share: config.limits.share,
         calls_per_message_max: config.limits.calls_per_message_max,
         parallel_calls_max: config.limits.parallel_calls_max,
+        subagents: config.limits.subagents,
         disk,
         ..RuntimeSettings::default()
     };
@@ -178,6 +175,16 @@ pub async fn assemble(
         skill_folder,
         discovery: Arc::new(discovery),
     })
+}
+
+/// What the operator should know about the names in the configuration.
+async fn list_warnings(config: &Config, hold: Hold, catalogue: &helve_tool::Catalogue) -> Vec<String> {
+    let mut warnings = config.warnings.clone();
+    if hold == Hold::Alone {
+        warnings.extend(check_names(config, catalogue).await);
+    }
+    warnings.extend(idle_names(config, catalogue.registry()));
+    warnings
 }
 
 /// Who is told of questions, with links that this installation knows again.

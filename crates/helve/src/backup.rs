@@ -48,11 +48,11 @@ pub(crate) struct AboutBackup {
 /// What is in a backup besides this list and its hash.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    parts: Vec<Part>,
+    parts: Vec<BackupPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Part {
+struct BackupPart {
     path: String,
     bytes: u64,
     blake3: String,

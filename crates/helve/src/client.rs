@@ -25,7 +25,7 @@ pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
 pub(crate) use self::reach::{Reach, Reached};
 pub(crate) use self::running::{answering, leave_note};
-pub(crate) use self::views::{Approval, ApprovalState, Run, when};
+pub(crate) use self::views::{Approval, ApprovalState, ApproverRole, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
 use crate::i18n::{Language, language, tr, words};
 

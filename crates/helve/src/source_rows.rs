@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::i18n::tr;
 
-pub(crate) use self::plan::{Known, Plan, make_plan};
+pub(crate) use self::plan::{KnownNames, Plan, make_plan};
 
 pub(crate) const TOOLS: &str = "tools";
 pub(crate) const AGENTS: &str = "agents";

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use helve_rows::DefinitionError;
 use helve_tool::{Action, Rule, read_json};
-use helve_types::{AgentBudget, AgentDefinition, AgentTexts, AgentToolConfig, Notice, PermissionAction};
+use helve_types::{
+    AgentBudget, AgentDefinition, AgentSubagent, AgentTexts, AgentToolConfig, Notice, PermissionAction,
+    subagent_tool_name,
+};
 use serde_json::{Value, json};
 
 use super::AgentSettings;
@@ -24,6 +27,7 @@ const QUESTION_CHARS_MAX: usize = 1_000;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const TOOLS_MAX: usize = 500;
 const SKILLS_MAX: usize = 500;
+const SUBAGENTS_MAX: usize = 50;
 const PERMISSIONS_MAX: usize = 200;
 const ARGUMENTS_MAX: usize = 50;
 const QUESTIONS_MAX: usize = 50;
@@ -86,6 +90,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
     }
     check_links(definition)?;
     check_list("skills", &definition.skills, SKILLS_MAX, |at, skill| check_label(at, skill))?;
+    check_subagents(definition)?;
     let enabled = || tools.iter().filter(|tool| tool.enabled);
     let has_all = enabled().any(|tool| tool.name == ALL_TOOLS);
     Ok(AgentSettings {
@@ -97,6 +102,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         tools: (!has_all).then(|| enabled().map(|tool| tool.name.clone()).collect()),
         without_tools: tools.iter().filter(|tool| !tool.enabled).map(|tool| tool.name.clone()).collect(),
         skills: definition.skills.clone(),
+        subagents: definition.subagents.clone(),
         params: definition.params.clone(),
         pre_search: definition.pre_search,
         permissions: build_permission_rules(definition)?,
@@ -141,6 +147,47 @@ fn check_links(definition: &AgentDefinition) -> Checked {
         }
     }
     Ok(())
+}
+
+fn check_subagents(definition: &AgentDefinition) -> Checked {
+    let subagents = &definition.subagents;
+    check_list("subagents", subagents, SUBAGENTS_MAX, |at, link| {
+        check_name(at, &link.agent, ID_CHARS_MAX)?;
+        let description = link.config.description.as_deref().unwrap_or_default();
+        check_text(&format!("{at}.description"), description, DESCRIPTION_CHARS_MAX)?;
+        match link.config.budget_share {
+            Some(share) if !(share > 0.0 && share <= 1.0) => {
+                let problem = Notice::definition_other("it must be above 0 and at most 1");
+                Err(DefinitionError::new(format!("{at}.budget_share"), problem))
+            }
+            _ => Ok(()),
+        }
+    })?;
+    for (number, link) in subagents.iter().enumerate() {
+        let earlier = &subagents[..number];
+        if earlier.iter().any(|other| other.agent == link.agent) {
+            let problem = Notice::definition_tool_twice(&link.agent);
+            return Err(DefinitionError::new(format!("subagents.{number}"), problem));
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of calls of subagents, below all other rules of the agent.
+pub(super) fn subagent_rules(subagents: &[AgentSubagent]) -> Vec<Rule> {
+    let rule = |link: &AgentSubagent| {
+        let action = rule_action(link.config.permission.unwrap_or(PermissionAction::Allow));
+        Rule { tool: Some(subagent_tool_name(&link.agent)), ..Rule::new(action) }
+    };
+    subagents.iter().map(rule).collect()
+}
+
+fn rule_action(permission: PermissionAction) -> Action {
+    match permission {
+        PermissionAction::Allow => Action::Allow,
+        PermissionAction::Ask => Action::Ask,
+        PermissionAction::Deny => Action::Deny,
+    }
 }
 
 fn check_translations(definition: &AgentDefinition) -> Checked {
@@ -253,11 +300,7 @@ fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
         rules.push(rule);
     }
     let of_tools = definition.tools.iter().filter(|tool| tool.name != ALL_TOOLS).filter_map(|tool| {
-        let action = match tool.config.permission? {
-            PermissionAction::Allow => Action::Allow,
-            PermissionAction::Ask => Action::Ask,
-            PermissionAction::Deny => Action::Deny,
-        };
+        let action = rule_action(tool.config.permission?);
         Some(Rule { tool: Some(tool.name.clone()), ..Rule::new(action) })
     });
     rules.extend(of_tools);
@@ -392,6 +435,11 @@ mod tests {
             (json!({"tools": [{"name": "look", "config": {"colour": 1}}]}), "colour"),
             (json!({"tools": [{"name": "look", "arguments": 1}]}), "arguments"),
             (json!({"tools": [7]}), "tools.0"),
+            (json!({"subagents": [7]}), "subagents.0"),
+            (json!({"subagents": ["b", {"agent": "b"}]}), "subagents.1"),
+            (json!({"subagents": [{"agent": "b", "colour": 1}]}), "colour"),
+            (json!({"subagents": [{"agent": "b", "budget_share": 1.5}]}), "subagents.0.budget_share"),
+            (json!({"subagents": vec!["b"; 51]}), "subagents"),
             (json!({"params": {"temperature": 9}}), "params.temperature"),
             (json!({"params": {"warmth": 1}}), "warmth"),
             (json!({"permissions": [{"action": "allow", "agent": "b"}]}), "agent"),

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use helve_tool::{CallContext, Early, Fault};
+use helve_tool::{CallContext, Early, Fault, SubagentTerms};
 use helve_types::{CallId, Fact};
 use tracing::{Instrument, Span, error_span};
 
@@ -37,6 +37,8 @@ pub(crate) struct Calls {
     in_flight_calls: HashSet<CallId>,
     /// Calls that were begun before their message was complete, and that nothing has used yet.
     early_reads: Vec<BegunRead>,
+    /// What the next call of a subagent may do.
+    subagent_terms: Option<SubagentTerms>,
 }
 
 impl Calls {
@@ -51,6 +53,18 @@ impl Calls {
 
     fn is_unsent(&self, action: &CallAction) -> bool {
         action.sends_new_call() && !self.in_flight_calls.contains(action.call_id())
+    }
+
+    /// Whether one of these is a task for another agent, and may begin now: one at a time, so that each gets its share of what
+    /// the one before it has left.
+    pub(crate) fn needs_subagent_terms(&self, driven: &DrivenRun, actions: &[CallAction]) -> bool {
+        let is_subagent = |call: &CallId| is_subagent_call(driven, call);
+        !self.in_flight_calls.iter().any(is_subagent)
+            && actions.iter().any(|action| self.is_unsent(action) && is_subagent(action.call_id()))
+    }
+
+    pub(crate) fn set_subagent_terms(&mut self, terms: SubagentTerms) {
+        self.subagent_terms = Some(terms);
     }
 
     /// Those for which so many calls that may still be sent are enough; none is no limit.
@@ -88,11 +102,16 @@ impl Calls {
             if full || self.in_flight_calls.contains(&call) {
                 continue;
             }
+            let terms = match action.sends_new_call() && is_subagent_call(driven, &call) {
+                true if self.subagent_terms.is_none() => continue,
+                true => self.subagent_terms.take(),
+                false => None,
+            };
             let name = driven.run.find_call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
             let seen_to = match self.take_early_read(&call) {
                 Some(read) => run_action_with_early_read(driven, action, read),
-                None => run_action(driven, action, Early::No),
+                None => run_action(driven, action, Early::No, terms),
             }
             .instrument(span);
             self.in_flight_calls.insert(call);
@@ -122,7 +141,7 @@ impl Calls {
 
 /// The same for a call that was begun before its message was complete.
 fn run_action_with_early_read(driven: &DrivenRun, action: CallAction, read: UsableRead) -> SeenTo {
-    let seen_to = run_action(driven, action, read.early.clone());
+    let seen_to = run_action(driven, action, read.early.clone(), None);
     let journal = driven.journal.clone();
     Box::pin(async move {
         let (id, result) = seen_to.await;
@@ -131,12 +150,23 @@ fn run_action_with_early_read(driven: &DrivenRun, action: CallAction, read: Usab
     })
 }
 
-fn run_action(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
+/// Whether the call is a task for another agent.
+fn is_subagent_call(driven: &DrivenRun, call: &CallId) -> bool {
+    let name = driven.run.find_call(call).map(|held| held.call.name.as_str());
+    name.is_some_and(|name| driven.tools.toolbox.is_subagent(name))
+}
+
+fn run_action(
+    driven: &DrivenRun,
+    action: CallAction,
+    early: Early,
+    subagent: Option<SubagentTerms>,
+) -> SeenTo {
     let id = action.call_id().clone();
     let pipeline = driven.tools.pipeline.clone();
     match action {
         CallAction::Execute { call, attempts_before, grant, before } => {
-            let cx = CallContext { early, ..driven.call_context(&id, attempts_before, grant) };
+            let cx = CallContext { early, subagent, ..driven.call_context(&id, attempts_before, grant) };
             Box::pin(async move {
                 let seen_to = match before {
                     Some(before) => pipeline.resend_call(&call, before, &cx).await,

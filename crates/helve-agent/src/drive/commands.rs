@@ -23,7 +23,9 @@ impl Driver {
             Command::Deliver { delivered, reply } => {
                 self.calls.handle_client_result(driven, *delivered, reply).await?
             }
+            Command::SubagentChanged { run } => self.note_subagent_change(run),
             Command::Overdue { call } => self.calls.end_overdue_call(driven, &call).await?,
+            Command::NotifyApprovers { approval } => driven.record_due_notice(approval).await?,
             Command::Cancel { by, reply } => {
                 driven.stop.stop(by);
                 _ = reply.send(Ok(()));

@@ -1,8 +1,8 @@
 //! A person's answer to a question, as it reaches the run: what cannot be meant, or comes too late, does not count.
 
 use helve_store::NewFacts;
-use helve_tool::{DECLINE_CHARS_MAX, check_reply};
-use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
+use helve_tool::{Ballot, DECLINE_CHARS_MAX, VoteEffect, VoteRefusal, check_reply};
+use helve_types::{Answer, ApprovalId, Fact, Question, RunState, Timestamp};
 
 use super::DrivenRun;
 use crate::command::{BY_TIME, CommandError};
@@ -27,7 +27,65 @@ impl DrivenRun {
         if let Err(error) = self.check_answer(&question, &answer).await {
             return Ok(Err(error));
         }
-        self.record_answer(question, answer, by).await.map(Ok)
+        let effect = match self.judge_vote(&question, &answer, &by) {
+            Ok(effect) => effect,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        match effect {
+            VoteEffect::Counted { .. } => {
+                self.shared.env.world.failpoint("approval.before_vote");
+                self.journal.commit(Fact::ApprovalVoted { approval, answer, by }).await?;
+                self.shared.env.world.failpoint("approval.after_vote");
+                Ok(Ok(()))
+            }
+            VoteEffect::Decides => self.record_answer(question, answer, by).await.map(Ok),
+        }
+    }
+
+    /// What the answer of this person does to the question, where approvers are named.
+    fn judge_vote(&self, question: &Question, answer: &Answer, by: &str) -> Result<VoteEffect, CommandError> {
+        let Some(approvers) = question.approvers.as_deref().filter(|_| *answer != Answer::Expire) else {
+            return Ok(VoteEffect::Decides);
+        };
+        if matches!(answer, Answer::Approve { always: Some(_), .. }) {
+            let why = "approvers are named for this call, and each of its calls is theirs to decide; answer it once";
+            return Err(CommandError::BadAlways(why.into()));
+        }
+        let state = self.run.votes_on(question.approval);
+        let ballot = Ballot {
+            approvers,
+            escalated: state.escalated,
+            requester: &self.origin.user.0,
+            votes: &state.votes,
+        };
+        let groups_of = |user: &str| self.shared.env.groups_of_user(user);
+        // The same vote again changes nothing.
+        let again = state.votes.iter().find(|vote| vote.by == by);
+        match ballot.judge_vote(by, answer, &groups_of) {
+            Err(VoteRefusal::AlreadyVoted)
+                if again.is_some_and(|vote| vote.answer.is_same_decision(answer)) =>
+            {
+                Err(CommandError::VotedBefore)
+            }
+            judged => Ok(judged?),
+        }
+    }
+
+    /// Puts on record that the time for a reminder or for others has come, once each.
+    pub(crate) async fn record_due_notice(&mut self, approval: ApprovalId) -> Result<(), DriveError> {
+        let Some(question) = self.run.find_open_question(approval) else { return Ok(()) };
+        let Some(approvers) = question.approvers.clone() else { return Ok(()) };
+        let (now, state) = (self.shared.env.world.now(), self.run.votes_on(approval));
+        // An open question is asked as long before its end as any.
+        let asked_at = question.expires_at.plus_ms(-Question::OPEN_MS);
+        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        if !state.escalated && is_due(approvers.escalate_at(asked_at)) {
+            self.journal.commit(Fact::ApprovalEscalated { approval }).await?;
+        }
+        if !state.reminded && is_due(approvers.remind_at(asked_at)) {
+            self.journal.commit(Fact::ApprovalReminded { approval }).await?;
+        }
+        Ok(())
     }
 
     /// What keeps an answer from settling its question, which then stays open.

@@ -58,15 +58,22 @@ impl DrivenRun {
     async fn load_accounts(&self) -> Result<Vec<Account>, DriveError> {
         let shared = &self.shared;
         let setup = self.run.setup();
-        let budgets = &shared.env.settings.budgets;
         if setup.input == RunInput::Call {
             return Ok(vec![]);
         }
-        let limits = self.tools.budget.or_defaults(budgets.run);
-        let run = Account { whose: BudgetOwner::Run, limits, used: self.run.used_by_run(self.journal.now()) };
         let mut accounts = shared.env.load_day_accounts(&self.origin.user, &setup.agent).await?;
-        accounts.insert(0, run);
+        accounts.insert(0, self.run_account());
         Ok(accounts)
+    }
+
+    /// The run's own budget, which is at most its share of that of the run that it works for.
+    pub(crate) fn run_account(&self) -> Account {
+        let limits = self.tools.budget.or_defaults(self.shared.env.settings.budgets.run);
+        let limits = match &self.run.setup().parent {
+            Some(parent) => limits.within(parent.budget),
+            None => limits,
+        };
+        Account { whose: BudgetOwner::Run, limits, used: self.run.used_by_run(self.journal.now()) }
     }
 
     fn build_budget_question(&self, binding: String, because: Reason) -> Question {
@@ -77,7 +84,9 @@ impl DrivenRun {
             because: because.text,
             reasons: vec![because.notice],
             binding,
+            approvers: None,
             expires_at: world.now().plus_ms(Question::OPEN_MS),
+            asker: self.asker(),
         }
     }
 }

@@ -66,7 +66,12 @@ impl Run {
     /// What the run has used up by now.
     pub(crate) fn used_by_run(&self, now: Timestamp) -> Used {
         let active_ms = self.budget.clock.unrecorded_ms(now);
-        self.budget.used.plus(Used { active_ms, ..Used::default() })
+        self.used_by_own_work().plus(Used { active_ms, ..Used::default() }).plus(self.subagents.used())
+    }
+
+    /// The same without what is on its way, and without its subagents.
+    pub(crate) fn used_by_own_work(&self) -> Used {
+        self.budget.used
     }
 
     /// What people said to a question about its budget.

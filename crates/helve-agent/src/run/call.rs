@@ -48,6 +48,8 @@ pub(crate) enum CallData {
         client: String,
         by: String,
     },
+    /// Another agent works on it.
+    Subagent(Box<SubagentCall>),
     /// Cut off in flight.
     Unknown {
         unknown: Box<Unknown>,
@@ -60,6 +62,14 @@ pub(crate) enum CallData {
     /// A person ordered it in place of one that was cut off, and agreed to it by that.
     Ordered(Box<Consent>),
     Ended,
+}
+
+/// What another agent was given, and what was decided about it before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SubagentCall {
+    pub(crate) at: Timestamp,
+    pub(crate) arguments: String,
+    pub(crate) trail: Trail,
 }
 
 /// What a client is given, and what was decided about it before.
@@ -137,6 +147,10 @@ impl Call {
                     at,
                     assignment: Box::new(ClientAssignment { arguments, trail: trail.clone() }),
                 }
+            }
+            (Fact::SubagentStarted(started), _) => {
+                let (arguments, trail) = (started.arguments.clone(), started.trail.clone());
+                CallData::Subagent(Box::new(SubagentCall { at, arguments, trail }))
             }
             (Fact::ToolClaimed { client, by, .. }, CallData::Delegated { assignment, .. }) => {
                 CallData::Claimed { at, assignment, client: client.clone(), by: by.clone() }
@@ -279,6 +293,7 @@ impl Call {
             CallData::Asked(_)
             | CallData::Delegated { .. }
             | CallData::Claimed { .. }
+            | CallData::Subagent(_)
             | CallData::AskedOutcome(_)
             | CallData::Ended => None,
         }
@@ -343,6 +358,17 @@ impl Call {
                     then: OnUnknown::TellModel,
                     trail: Trail::default(),
                     labels: None,
+                })
+            }
+            // Its run is stopped with this one.
+            CallData::Subagent(_) => {
+                let told =
+                    format!("the run was stopped, and with it the run that worked on `{}`", self.call.name);
+                let notice = Notice::subagent_stopped_with_run(&self.call.name);
+                Some(Fact::ToolFailed {
+                    call,
+                    failure: Failure::new(FailureKind::Cancelled, told).with_notice(notice),
+                    trail: Trail::default(),
                 })
             }
             // A call without a claim has not begun.

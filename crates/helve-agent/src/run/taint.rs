@@ -14,12 +14,15 @@ pub(super) struct TaintState {
 
 impl TaintState {
     /// What the model has read when it begins: the history of a client, and the descriptions of skills that nobody has
-    /// agreed to, which stand in its prompt.
+    /// agreed to, which stand in its prompt. The task of a subagent may hold all that the model that wrote it had read.
     pub(super) fn from_setup(setup: &RunSetup) -> Self {
         let mut before = match &setup.input {
             RunInput::Client { messages } => Taint::from_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
+        if let Some(parent) = &setup.parent {
+            before = before.union(parent.taint.clone());
+        }
         let untrusted = |skill: &&PinnedSkill| skill.untrusted;
         for PinnedSkill { name, .. } in setup.skills.iter().filter(untrusted) {
             let source = format!("the skill {name}");

@@ -34,6 +34,8 @@ fn setup(max_steps: u32) -> RunSetup {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     }
 }
@@ -122,7 +124,9 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
             because: "risky".into(),
             reasons: vec![],
             binding: "b".into(),
+            approvers: None,
             expires_at: Timestamp(0),
+            asker: None,
         }
     })
 }

@@ -198,6 +198,8 @@ fn replay(facts: &[Fact]) -> Run {
         end_when_refused: false,
         language: None,
         request_id: None,
+        parent: None,
+        woken: 0,
         input: RunInput::Conversation,
     };
     Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()

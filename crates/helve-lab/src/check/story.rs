@@ -65,6 +65,8 @@ impl Story {
             end_when_refused: false,
             language: None,
             request_id: None,
+            parent: None,
+            woken: 0,
             input: RunInput::Conversation,
         };
         let row = Run {
@@ -259,8 +261,10 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         },
         because: "it changes something".into(),
         reasons: vec![],
+        approvers: None,
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
+        asker: None,
     }
 }
 

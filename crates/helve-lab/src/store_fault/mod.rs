@@ -104,6 +104,10 @@ impl<B: StoreFault> Log for FaultyStore<B> {
         self.inner.log_page(run, after, bytes_max)
     }
 
+    fn mark_subagent_reported(&self, run: RunId) -> StoreFuture<'_, ()> {
+        self.inner.mark_subagent_reported(run)
+    }
+
     fn rename_conversation(
         &self,
         scope: Scope,

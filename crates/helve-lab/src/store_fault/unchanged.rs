@@ -29,6 +29,8 @@ unchanged! {Views {
     fn run(scope: Scope, run: RunId) -> RunRecord;
     fn runs(scope: Scope, filter: RunFilter, page: Page) -> Vec<RunRecord>;
     fn running_runs() -> Vec<RunRecord>;
+    fn subagent_runs(root: RunId) -> Vec<RunRecord>;
+    fn unreported_subagents() -> Vec<RunRecord>;
     fn calls(run: RunId) -> Vec<CallRecord>;
     fn executions(scope: Scope, filter: ExecutionFilter, page: ExecutionPage) -> Vec<Execution>;
     fn execution(scope: Scope, call: CallId) -> Execution;
@@ -41,6 +43,7 @@ unchanged! {Views {
     fn approval(scope: Scope, approval: ApprovalId) -> Approval;
     fn approvals(scope: Scope, filter: ApprovalFilter) -> Vec<Approval>;
     fn expired_approvals(now: Timestamp) -> Vec<Approval>;
+    fn approvals_to_notify(now: Timestamp) -> Vec<Approval>;
     fn allowances(scope: Scope, filter: AllowanceFilter, page: Page) -> Vec<Allowance>;
     fn allowances_in_force(key: AllowanceKey, now: Timestamp) -> Vec<Allowance>;
     fn usage_of_day(day: i64, user: UserId, agent: String) -> DayUsed;

@@ -293,6 +293,16 @@ fn words(fact: &Fact) -> String {
             None => format!("{tool} attempt {attempt}"),
         },
         Fact::ToolDelegated { tool, .. } | Fact::ToolDiscarded { tool, .. } => tool.clone(),
+        Fact::SubagentStarted(started) => {
+            let how = if started.background { " in the background" } else { "" };
+            format!("{}{how}: {}", started.agent, started.task)
+        }
+        Fact::SubagentAsked(asked) => {
+            let asker = asked.question.asker.as_ref().map_or("?", |asker| &asker.agent);
+            format!("{asker}: {}", asked.question.call().map_or("", |call| &call.tool))
+        }
+        Fact::SubagentAnswered(answered) => format!("{} by {}", json!(answered.answer), answered.by),
+        Fact::SubagentEnded(ended) => format!("{:?} with {} calls", ended.state, ended.used.calls),
         Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),
@@ -309,6 +319,8 @@ fn words(fact: &Fact) -> String {
             None => " {}".into(),
         },
         Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
+        Fact::ApprovalVoted { answer, by, .. } => format!("{} by {by}", json!(answer)),
+        Fact::ApprovalReminded { .. } | Fact::ApprovalEscalated { .. } => String::new(),
         Fact::StepFinished { reason, mode, model, attempt, .. } => {
             let by = model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
             let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };

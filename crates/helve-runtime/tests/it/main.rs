@@ -5,6 +5,7 @@
 mod agent_links;
 mod agent_rows;
 mod always;
+mod approvers;
 mod asking;
 mod barriers;
 mod budgets;
@@ -28,5 +29,6 @@ mod rows;
 mod spending;
 mod steering;
 mod stops;
+mod subagents;
 mod thoughts;
 mod transcripts;

@@ -1,9 +1,9 @@
 //! Questions to people, and their answers.
 
 use axum::extract::State;
-use helve_runtime::CommandError;
+use helve_runtime::{ApproverStanding, CommandError};
 use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
-use helve_types::{Answer, ApprovalId, Question};
+use helve_types::{Answer, ApprovalId, Question, UserId, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -46,6 +46,18 @@ pub(crate) struct ApprovalView {
     #[serde(flatten)]
     question: Question,
     asked_at: i64,
+    /// What approvers have said, where several must agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    votes: Vec<Vote>,
+    /// How many more must agree. Only where approvers are named and none has said no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    votes_missing: Option<u32>,
+    /// Nobody settled it for long, and those of `approvers.escalate` may answer, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
+    /// What you may do where approvers are named: `may_answer`, `voted`, `own_request` or `not_approver`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    you: Option<&'static str>,
     /// `pending`, `answered` or `withdrawn`.
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,11 +82,30 @@ impl From<Approval> for ApprovalView {
             user: held.user.to_string(),
             question: held.question,
             asked_at: held.asked_at.0,
+            votes: held.votes,
+            votes_missing: None,
+            escalated: held.escalated,
+            you: None,
             state,
             answer,
             by,
             answered_at,
         }
+    }
+}
+
+impl ApprovalView {
+    /// As this user sees it.
+    fn for_user(app: &App, held: Approval, user: &UserId) -> Self {
+        let is_open = held.state == ApprovalState::Pending;
+        let you = app.runtime.standing_of(&held, user).filter(|_| is_open).map(|standing| match standing {
+            ApproverStanding::MayAnswer => "may_answer",
+            ApproverStanding::Voted => "voted",
+            ApproverStanding::OwnRequest => "own_request",
+            ApproverStanding::NotApprover => "not_approver",
+        });
+        let votes_missing = app.runtime.votes_missing(&held).filter(|_| is_open);
+        Self { you, votes_missing, ..Self::from(held) }
     }
 }
 
@@ -88,6 +119,8 @@ pub(crate) struct ApprovalList {
 pub(crate) enum ListFilter {
     Pending,
     All,
+    /// Those that you may answer, also in runs of others.
+    Inbox,
 }
 
 pub(crate) async fn list_approvals(
@@ -99,10 +132,15 @@ pub(crate) async fn list_approvals(
     let page = query.to_page();
     let store = app.runtime.store();
     let held = match query.state {
+        Some(ListFilter::Inbox) => {
+            let user = principal.user_to_act_for(query.user.as_deref())?;
+            app.runtime.load_inbox(&user, page).await?
+        }
         Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
         None | Some(ListFilter::Pending) => store.approvals(scope, ApprovalFilter::Pending(page)).await?,
     };
-    Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(ApprovalView::from).collect() }))
+    let view = |held| ApprovalView::for_user(&app, held, &principal.user);
+    Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(view).collect() }))
 }
 
 pub(crate) async fn get_approval(
@@ -110,7 +148,8 @@ pub(crate) async fn get_approval(
     principal: Principal,
     Id(id): Id<ApprovalId>,
 ) -> Result<axum::Json<ApprovalView>, Problem> {
-    Ok(axum::Json(app.runtime.store().approval(principal.scope(), id).await?.into()))
+    let held = app.runtime.find_approval(&principal.scope(), &principal.user, id).await?;
+    Ok(axum::Json(ApprovalView::for_user(&app, held, &principal.user)))
 }
 
 pub(crate) async fn answer_approval(
@@ -124,7 +163,7 @@ pub(crate) async fn answer_approval(
         return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
     }
     let settled = settle_approval(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
-    Ok(axum::Json(settled.into()))
+    Ok(axum::Json(ApprovalView::for_user(&app, settled, &principal.user)))
 }
 
 /// Settles a question, or finds that it is settled just so: the same decision twice is one decision.
@@ -135,13 +174,13 @@ pub(crate) async fn settle_approval(
     answer: Answer,
     by: String,
 ) -> Result<Approval, CommandError> {
-    let store = app.runtime.store();
-    let before = store.approval(scope.clone(), id).await?;
+    let user = UserId(by.clone());
+    let before = app.runtime.find_approval(&scope, &user, id).await?;
     if is_settled_by(&before, &answer) {
         return Ok(before);
     }
-    let answered = app.runtime.answer_approval(scope.clone(), id, answer.clone(), by).await;
-    let after = store.approval(scope, id).await?;
+    let answered = app.runtime.answer_approval(scope, id, answer.clone(), by).await;
+    let after = app.runtime.store().approval(Scope::Everyone, id).await?;
     match answered {
         // Another answer was recorded first.
         Err(
@@ -155,6 +194,8 @@ pub(crate) async fn settle_approval(
                 Err(CommandError::NotOpen)
             }
         }
+        // Said twice it is one vote.
+        Err(CommandError::VotedBefore) => Ok(after),
         Err(error) => Err(error),
         Ok(()) => Ok(after),
     }

@@ -182,7 +182,9 @@ fn call_view(called: ToolCallOutcome) -> Result<CallView, Problem> {
         Outcome::Unknown(Unknown { because, checked, .. }) => {
             CallView { outcome: "unknown", because: Some(because), checked, ..view }
         }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_run_problem()),
+        Outcome::Asked(_) | Outcome::Delegated { .. } | Outcome::Subagent(_) => {
+            return Err(only_in_run_problem());
+        }
     })
 }
 

@@ -81,11 +81,23 @@ impl ApprovalLinks {
 
     /// What a webhook is told about a question: all that the card shows, and the link.
     pub fn approval_notice(&self, held: Approval, again: bool, now: Timestamp) -> Value {
-        let link = self.signed_link(&held, now);
+        // A link says who reads it of nobody: where approvers are named, they sign in.
+        let link = held.question.approvers.is_none().then(|| self.signed_link(&held, now));
+        let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        let reminder = held.question.approvers.as_ref().and_then(|named| named.remind_at(held.asked_at));
+        let event = match held.escalated {
+            true => "approval.escalated",
+            false if is_past(reminder) => "approval.reminded",
+            false => "approval.asked",
+        };
+        let page = format!("{}/approvals", self.base);
         let mut notice = json!(ApprovalView::from(held));
-        notice["event"] = json!("approval.asked");
+        notice["event"] = json!(event);
         notice["again"] = json!(again);
-        notice["link"] = json!(link);
+        match link {
+            Some(link) => notice["link"] = json!(link),
+            None => notice["page"] = json!(page),
+        }
         notice
     }
 
@@ -179,7 +191,8 @@ async fn find_question(
             return Err(message_page(frame, StatusCode::SERVICE_UNAVAILABLE, words.unavailable));
         }
     };
-    if !links.is_valid(&held, asked) {
+    // What approvers decide is answered by them in person, and no link was made for it.
+    if held.question.approvers.is_some() || !links.is_valid(&held, asked) {
         return Err(unknown());
     }
     if app.runtime.world().now().0 >= asked.until {

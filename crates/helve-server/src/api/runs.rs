@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{Frame, StartInput, StartRequest};
 use helve_store::{RunFilter, RunRecord, Scope, StoreError};
-use helve_types::{RunId, RunState, Spent};
+use helve_types::{Granted, ParentCall, RunId, RunState, Spent};
 use helve_wire::sse::write_event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,73 @@ pub(crate) struct RunView {
     created_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<i64>,
+    /// The call that it works on, where it is the run of a subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<ParentView>,
+    /// The runs that work, or have worked, on its calls; only where one run is looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<ChildView>,
+}
+
+/// The call that the run of a subagent works on.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ParentView {
+    run: String,
+    call: String,
+    /// The agent of that run.
+    agent: String,
+    /// The run above all others.
+    root: String,
+    /// The conversation that it began in, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
+    /// How many runs are above.
+    depth: usize,
+    background: bool,
+    /// What it may use up of the budget of the run above.
+    budget: Granted,
+}
+
+/// A run that works on a call of the one that is looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChildView {
+    run: String,
+    call: String,
+    agent: String,
+    state: RunState,
+    background: bool,
+    #[serde(flatten)]
+    spent: Spent,
+}
+
+impl ParentView {
+    fn new(parent: &ParentCall) -> Self {
+        Self {
+            run: parent.run.to_string(),
+            call: parent.call.to_string(),
+            agent: parent.agents.last().cloned().unwrap_or_default(),
+            root: parent.root.to_string(),
+            conversation: parent.conversation.map(|id| id.to_string()),
+            depth: parent.depth(),
+            background: parent.background,
+            budget: parent.budget,
+        }
+    }
+}
+
+impl ChildView {
+    /// None where the run works for another one.
+    fn of(record: RunRecord, above: RunId) -> Option<Self> {
+        let parent = record.setup.parent.filter(|parent| parent.run == above)?;
+        Some(Self {
+            run: record.run.to_string(),
+            call: parent.call.to_string(),
+            agent: record.setup.agent,
+            state: record.state,
+            background: parent.background,
+            spent: record.spent,
+        })
+    }
 }
 
 impl From<RunRecord> for RunView {
@@ -107,6 +174,8 @@ impl From<RunRecord> for RunView {
             last_event: record.last_seq,
             created_at: record.created_at.0,
             ended_at: record.ended_at.map(|at| at.0),
+            parent: record.setup.parent.as_deref().map(ParentView::new),
+            children: vec![],
         }
     }
 }
@@ -262,7 +331,12 @@ pub(crate) async fn get_run(
     principal: Principal,
     Id(run): Id<RunId>,
 ) -> Result<axum::Json<RunView>, Problem> {
-    Ok(axum::Json(app.runtime.store().run(principal.scope(), run).await?.into()))
+    let store = app.runtime.store();
+    let record = store.run(principal.scope(), run).await?;
+    let root = record.setup.parent.as_ref().map_or(run, |parent| parent.root);
+    let tree = store.subagent_runs(root).await?;
+    let children = tree.into_iter().filter_map(|record| ChildView::of(record, run)).collect();
+    Ok(axum::Json(RunView { children, ..record.into() }))
 }
 
 pub(crate) async fn cancel_run(

@@ -38,7 +38,7 @@ pub(crate) struct StateQuery<S> {
     /// How many to leave out.
     offset: Option<usize>,
     /// Another user's, for those with the right `admin`.
-    user: Option<String>,
+    pub(crate) user: Option<String>,
 }
 
 impl<S> StateQuery<S> {

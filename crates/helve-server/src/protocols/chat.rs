@@ -75,7 +75,7 @@ pub(crate) async fn chat(
     let client_tools = match (declared, &input) {
         (Some(declared), _) => parse_client_tools(declared, registry)?,
         (None, StartInput::Client { .. }) => list_browser_tools(registry),
-        (None, StartInput::Message { .. }) => vec![],
+        (None, StartInput::Message { .. } | StartInput::Task { .. }) => vec![],
     };
     let calls_in = config.calls;
     let request = StartRequest {

@@ -136,6 +136,8 @@ pub(crate) const TABLES: &[StoredTable] = &[
             number("reasoning_tokens"),
             number("cost_nanos"),
             number("bytes"),
+            id("root"),
+            number("unreported"),
         ],
     ),
     StoredTable::new("run_events", &["run", "seq"], &[id("run"), number("seq"), text("kind"), text("body")]),

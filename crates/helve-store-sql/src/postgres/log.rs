@@ -77,6 +77,10 @@ impl Log for PostgresStore {
         })
     }
 
+    fn mark_subagent_reported(&self, run: RunId) -> StoreFuture<'_, ()> {
+        self.write_now(run, |db, run| Box::pin(journal::mark_reported(db, *run)))
+    }
+
     fn rename_conversation(
         &self,
         scope: Scope,

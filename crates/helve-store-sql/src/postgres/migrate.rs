@@ -25,6 +25,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         sql: include_str!("../../migrations/postgres/0021_audit_and_approvers.sql"),
     },
     Migration {
+        number: 23,
+        name: "subagents",
+        sql: include_str!("../../migrations/postgres/0023_subagents.sql"),
+    },
+    Migration {
         number: 24,
         name: "definition_files",
         sql: include_str!("../../migrations/postgres/0024_definition_files.sql"),

@@ -34,6 +34,14 @@ impl Views for PostgresStore {
         self.read((), |db, ()| Box::pin(runs::list_running(db)))
     }
 
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(root, |db, root| Box::pin(runs::list_subagent_runs(db, *root)))
+    }
+
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read((), |db, ()| Box::pin(runs::list_unreported(db)))
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(run, |db, run| Box::pin(runs::calls(db, *run)))
     }
@@ -101,6 +109,10 @@ impl Views for PostgresStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.read(now, |db, now| Box::pin(approvals::expired(db, *now)))
+    }
+
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(now, |db, now| Box::pin(approvals::list_to_notify(db, *now)))
     }
 
     fn allowances(

@@ -70,6 +70,10 @@ impl Log for SqliteStore {
         self.read(move |connection| runs::log_page(connection, run, after, bytes_max))
     }
 
+    fn mark_subagent_reported(&self, run: RunId) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| journal::mark_reported(connection, run))
+    }
+
     fn rename_conversation(
         &self,
         scope: Scope,

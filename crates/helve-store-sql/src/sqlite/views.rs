@@ -32,6 +32,14 @@ impl Views for SqliteStore {
         self.read(runs::list_running)
     }
 
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(move |connection| runs::list_subagent_runs(connection, root))
+    }
+
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(runs::list_unreported)
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(move |connection| runs::calls(connection, run))
     }
@@ -89,6 +97,10 @@ impl Views for SqliteStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.read(move |connection| approvals::expired(connection, now))
+    }
+
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(move |connection| approvals::list_to_notify(connection, now))
     }
 
     fn allowances(

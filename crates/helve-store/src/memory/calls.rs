@@ -54,7 +54,7 @@ impl MemoryTables {
                 record.state = state;
                 record.ended_at = None;
             }
-            CallChange::GiveToClient { state, arguments } => {
+            CallChange::HandOver { state, arguments } => {
                 record.state = state;
                 record.started_at = Some(at);
                 if let Some(arguments) = arguments {

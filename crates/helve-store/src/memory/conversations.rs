@@ -41,10 +41,29 @@ impl MemoryTables {
         if let Some(active) = self.conversation(scope, id)?.row.active_run {
             return Err(StoreError::Busy(active));
         }
-        self.conversations.remove(&id);
-        let gone = |run: RunId, runs: &BTreeMap<RunId, RunShelf>| {
+        let of_conversation = |run: RunId, runs: &BTreeMap<RunId, RunShelf>| {
             runs.get(&run).is_some_and(|shelf| shelf.record.conversation == Some(id))
         };
+        let below: Vec<RunId> = self
+            .runs
+            .values()
+            .map(|shelf| &shelf.record)
+            .filter(|record| {
+                let root = record.setup.parent.as_ref().map(|parent| parent.root);
+                root.is_some_and(|root| of_conversation(root, &self.runs))
+            })
+            .map(|record| record.run)
+            .collect();
+        for run in &below {
+            if let Some(shelf) = self.runs.get_mut(run) {
+                if !shelf.record.state.is_final() {
+                    return Err(StoreError::Busy(*run));
+                }
+                shelf.record.conversation = Some(id);
+            }
+        }
+        let gone = of_conversation;
+        self.conversations.remove(&id);
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
         self.allowances.retain(|_, held| held.within == Within::Agent || !gone(held.run, &self.runs));
         self.full_outputs.retain(|call, _| !gone(call.run, &self.runs));

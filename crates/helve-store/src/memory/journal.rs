@@ -83,11 +83,14 @@ impl MemoryTables {
                 user: shelf.record.user.clone(),
                 question: question.clone(),
                 asked_at: at,
+                votes: vec![],
+                escalated: false,
                 state: ApprovalState::Pending,
             };
             self.audit.append(AuditEntry::for_question(question, &approval.user, at));
             self.approvals.insert(approval.id(), approval);
         }
+        self.apply_vote(at, fact);
         if let Fact::ApprovalAnswered { approval, answer, by, .. } = fact
             && let Some(held) = self.approvals.get_mut(approval)
         {

@@ -53,6 +53,15 @@ impl Log for MemoryStore {
         })
     }
 
+    fn mark_subagent_reported(&self, run: RunId) -> StoreFuture<'_, ()> {
+        self.with_tables(|all| {
+            if let Some(shelf) = all.runs.get_mut(&run) {
+                shelf.is_unreported = false;
+            }
+            Ok(())
+        })
+    }
+
     fn rename_conversation(
         &self,
         scope: Scope,

@@ -15,6 +15,8 @@ pub(super) struct RunShelf {
     pub(super) log: Vec<Recorded>,
     /// How many messages of the conversation were there before the run's own.
     pub(super) history: usize,
+    /// It is a subagent's, and the run that it works for does not know what became of it.
+    pub(super) is_unreported: bool,
 }
 
 impl MemoryTables {
@@ -84,7 +86,13 @@ impl MemoryTables {
             created_at: at,
             ended_at: None,
         };
-        let shelf = RunShelf { record, epoch: 1, log: vec![(*new.started).clone()], history: history.len() };
+        let shelf = RunShelf {
+            is_unreported: record.setup.parent.is_some(),
+            record,
+            epoch: 1,
+            log: vec![(*new.started).clone()],
+            history: history.len(),
+        };
         self.runs.insert(new.run, shelf);
         Ok(Opened::New { epoch: 1, history })
     }

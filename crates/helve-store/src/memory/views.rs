@@ -32,6 +32,22 @@ impl Views for MemoryStore {
         })
     }
 
+    fn subagent_runs(&self, root: RunId) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(|all| {
+            let records = all.runs.values().map(|shelf| &shelf.record);
+            let below =
+                |record: &&RunRecord| record.setup.parent.as_ref().is_some_and(|parent| parent.root == root);
+            records.filter(below).cloned().collect()
+        })
+    }
+
+    fn unreported_subagents(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(|all| {
+            let unreported = all.runs.values().filter(|shelf| shelf.is_unreported);
+            unreported.map(|shelf| shelf.record.clone()).collect()
+        })
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.with_tables(|all| {
             let mut calls: Vec<_> = all.calls.values().filter(|call| call.run == run).cloned().collect();
@@ -102,6 +118,10 @@ impl Views for MemoryStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.read(|all| all.expired_approvals(now))
+    }
+
+    fn approvals_to_notify(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.read(|all| all.approvals_to_notify(now))
     }
 
     fn allowances(

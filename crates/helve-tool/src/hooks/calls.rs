@@ -51,7 +51,7 @@ impl Hooks {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<Option<EditedArguments>, Stop> {
-        let grant = find_grant(candidate, judgement.must_ask.as_ref(), cx);
+        let grant = find_grant(candidate, judgement.must_ask.as_ref(), judgement.approvers.as_deref(), cx);
         let Some(text) = grant.and_then(|grant| grant.edited.as_ref()) else { return Ok(None) };
         let tool = candidate.tool.clone();
         let arguments = check_arguments(Expected::of(&tool, Given::Written), text).await?;

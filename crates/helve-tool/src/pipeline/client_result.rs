@@ -58,7 +58,7 @@ impl Pipeline {
         Ok(outcome)
     }
 
-    async fn apply_hooks(
+    pub(super) async fn apply_hooks(
         &self,
         output: ToolOutput,
         call: &ToolCall,

@@ -163,6 +163,8 @@ impl Lab {
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
+            subagent: None,
+            asker: None,
             skip: self.skip,
             early: crate::Early::No,
             toolbox: Arc::new(Toolbox::new(self.registry.list())),

@@ -8,8 +8,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{BreakerTerms, CacheTerms, RateLimit};
-use crate::{Effect, ModelParams, canonical_json};
+use super::{AgentSubagent, BreakerTerms, CacheTerms, RateLimit};
+use crate::{Approvers, Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,9 @@ pub struct AgentDefinition {
     /// The skills it may load, by name; `*` stands for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub skills: Vec<String>,
+    /// The agents that it can give tasks to, each by its name alone or with more about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub subagents: Vec<AgentSubagent>,
     /// Which calls are allowed, asked about or denied; what the operator says comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub permissions: Vec<AgentPermission>,
@@ -197,6 +200,9 @@ pub struct AgentPermission {
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
     pub because: String,
+    /// Who is asked, where the rule asks; without them it is the user whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Approvers>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -241,6 +247,7 @@ impl AgentDefinition {
             system_prompt: String::new(),
             tools: vec![],
             skills: vec![],
+            subagents: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),
             max_steps: default_max_steps(),

@@ -9,7 +9,8 @@ use anyhow::{Context, bail};
 use helve_wire::tar::{TAR_BLOCK, TAR_END_BLOCKS, TarEntry, TarError};
 
 use super::{
-    ABOUT, AboutBackup, DATABASE, FORMAT, FORMAT_VERSION, MANIFEST, MANIFEST_HASH, Manifest, OTHERS, Part,
+    ABOUT, AboutBackup, BackupPart, DATABASE, FORMAT, FORMAT_VERSION, MANIFEST, MANIFEST_HASH, Manifest,
+    OTHERS,
 };
 use crate::i18n::tr;
 
@@ -36,7 +37,7 @@ pub(super) struct BackupReader {
     from: BufReader<File>,
     pub(super) about: AboutBackup,
     pub(super) archive_bytes: u64,
-    first: Part,
+    first: BackupPart,
 }
 
 impl BackupReader {
@@ -63,8 +64,11 @@ impl BackupReader {
                 version = about.helve
             ));
         }
-        let first =
-            Part { path: ABOUT.into(), bytes: entry.bytes, blake3: blake3::hash(&text).to_hex().to_string() };
+        let first = BackupPart {
+            path: ABOUT.into(),
+            bytes: entry.bytes,
+            blake3: blake3::hash(&text).to_hex().to_string(),
+        };
         Ok(Self { name, from, about, archive_bytes, first })
     }
 
@@ -128,7 +132,7 @@ impl BackupReader {
         Ok(())
     }
 
-    fn compare(&self, listed: &Manifest, found: &[Part]) -> anyhow::Result<()> {
+    fn compare(&self, listed: &Manifest, found: &[BackupPart]) -> anyhow::Result<()> {
         let Manifest { parts } = listed;
         for (listed, found) in parts.iter().zip(found) {
             if listed != found {
@@ -224,7 +228,11 @@ enum CopyPartError {
     Write(io::Error),
 }
 
-fn copy_part(from: &mut impl Read, entry: &TarEntry, into: Option<&Path>) -> Result<Part, CopyPartError> {
+fn copy_part(
+    from: &mut impl Read,
+    entry: &TarEntry,
+    into: Option<&Path>,
+) -> Result<BackupPart, CopyPartError> {
     let mut file = into.map(|folder| create(folder, entry)).transpose().map_err(CopyPartError::Write)?;
     let mut hasher = blake3::Hasher::new();
     let mut piece = vec![0; PIECE_BYTES];
@@ -240,7 +248,7 @@ fn copy_part(from: &mut impl Read, entry: &TarEntry, into: Option<&Path>) -> Res
     }
     read_padding(from, entry).map_err(CopyPartError::Read)?;
     let blake3 = hasher.finalize().to_hex().to_string();
-    Ok(Part { path: entry.path.clone(), bytes: entry.bytes, blake3 })
+    Ok(BackupPart { path: entry.path.clone(), bytes: entry.bytes, blake3 })
 }
 
 /// The folder is new and this process's alone, and an archive has no links: nothing leads out of it.

@@ -13,7 +13,8 @@ use helve_types::Timestamp;
 
 use super::archive::{ArchiveWriter, PartFile, beside, folder_of};
 use super::{
-    ABOUT, AboutBackup, DATABASE, FORMAT, FORMAT_VERSION, MANIFEST, MANIFEST_HASH, Manifest, OTHERS, Part,
+    ABOUT, AboutBackup, BackupPart, DATABASE, FORMAT, FORMAT_VERSION, MANIFEST, MANIFEST_HASH, Manifest,
+    OTHERS,
 };
 use crate::i18n::tr;
 
@@ -108,7 +109,7 @@ pub(crate) fn write_backup(
         },
         database_only: source.database_only,
     };
-    let mut found = Found::default();
+    let mut found = BackupFiles::default();
     if !source.database_only {
         OTHERS.iter().try_for_each(|name| found.add(source.data, Path::new(name), 0))?;
     }
@@ -118,7 +119,7 @@ pub(crate) fn write_backup(
     archive.add_bytes(ABOUT, &text).with_context(cannot)?;
     let blake3 = blake3::hash(&text).to_hex().to_string();
     let mut manifest =
-        Manifest { parts: vec![Part { path: ABOUT.into(), bytes: text.len() as u64, blake3 }] };
+        Manifest { parts: vec![BackupPart { path: ABOUT.into(), bytes: text.len() as u64, blake3 }] };
     let files = found.files.iter().map(|name| (source.data.join(name), name.clone()));
     for (from, name) in [(copied, PathBuf::from(DATABASE))].into_iter().chain(files) {
         // A note may be deleted while the others are written.
@@ -185,7 +186,11 @@ fn copy_rows(
     Ok(written)
 }
 
-fn add_file(archive: &mut ArchiveWriter<&File>, from: &Path, name: &Path) -> anyhow::Result<Option<Part>> {
+fn add_file(
+    archive: &mut ArchiveWriter<&File>,
+    from: &Path,
+    name: &Path,
+) -> anyhow::Result<Option<BackupPart>> {
     let path =
         name.to_str().with_context(|| tr!("the name of `{file}` is not UTF-8", file = name.display()))?;
     let cannot = || tr!("`{file}` cannot be added to the backup", file = from.display());
@@ -205,18 +210,18 @@ fn add_file(archive: &mut ArchiveWriter<&File>, from: &Path, name: &Path) -> any
         )),
         _ => anyhow::Error::new(error).context(cannot()),
     })?;
-    Ok(Some(Part { path: path.to_owned(), bytes: found.len(), blake3: hash.to_hex().to_string() }))
+    Ok(Some(BackupPart { path: path.to_owned(), bytes: found.len(), blake3: hash.to_hex().to_string() }))
 }
 
 /// What is to be saved besides the database.
 #[derive(Default)]
-struct Found {
+struct BackupFiles {
     /// Below the data directory.
     files: Vec<PathBuf>,
     left_out: Vec<PathBuf>,
 }
 
-impl Found {
+impl BackupFiles {
     fn add(&mut self, data: &Path, name: &Path, depth: usize) -> anyhow::Result<()> {
         let path = data.join(name);
         let cannot = || tr!("`{file}` cannot be read", file = path.display());

@@ -31,7 +31,7 @@ pub(crate) async fn approval_of(client: &Client, part: &str) -> anyhow::Result<S
         return Ok(part.to_owned());
     }
     // An open question is meant before one that is settled.
-    for state in ["pending", "all"] {
+    for state in ["pending", "inbox", "all"] {
         let ids = ids(&all_approvals(client, state, None).await?, "approval");
         if let Some(found) = only(part, &ids)? {
             return Ok(found);

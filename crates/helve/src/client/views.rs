@@ -1,6 +1,6 @@
 //! The server's answers, as far as the commands look into them.
 
-use helve_types::{Answer, Question, RunState, Spent, Timestamp};
+use helve_types::{Answer, Question, RunState, Spent, Timestamp, Vote};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -17,6 +17,25 @@ pub(crate) struct Approval {
     pub(crate) by: Option<String>,
     #[serde(default)]
     pub(crate) answered_at: Option<Timestamp>,
+    /// Of approvers, where several must agree.
+    #[serde(default)]
+    pub(crate) votes: Vec<Vote>,
+    #[serde(default)]
+    pub(crate) votes_missing: Option<u32>,
+    #[serde(default)]
+    pub(crate) escalated: bool,
+    #[serde(default)]
+    pub(crate) you: Option<ApproverRole>,
+}
+
+/// What the reader may do about a question with approvers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ApproverRole {
+    MayAnswer,
+    Voted,
+    OwnRequest,
+    NotApprover,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -42,6 +61,26 @@ pub(crate) struct Run {
     pub(crate) created_at: Timestamp,
     #[serde(default)]
     pub(crate) ended_at: Option<Timestamp>,
+    /// The run that it works for.
+    #[serde(default)]
+    pub(crate) parent: Option<RelatedRun>,
+    /// The runs that work on its calls.
+    #[serde(default)]
+    pub(crate) children: Vec<RelatedRun>,
+}
+
+/// A run above or below another one.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct RelatedRun {
+    pub(crate) run: String,
+    pub(crate) agent: String,
+    /// Known of those below.
+    #[serde(default = "running")]
+    pub(crate) state: RunState,
+}
+
+fn running() -> RunState {
+    RunState::Running
 }
 
 /// A moment, to the second, in universal time.

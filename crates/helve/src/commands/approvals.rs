@@ -37,6 +37,9 @@ enum Action {
         /// Include those that are already answered
         #[arg(long)]
         all: bool,
+        /// Those that you may answer, also in runs of other users
+        #[arg(long, conflicts_with = "all")]
+        inbox: bool,
         /// Only those of this user; needs the right `admin`
         #[arg(long)]
         user: Option<String>,
@@ -76,9 +79,14 @@ pub(super) fn run(args: ApprovalsArgs) -> anyhow::Result<ExitCode> {
 async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
     let client = &reached.client;
     match action {
-        Action::List { all, user, json } => {
+        Action::List { all, inbox, user, json } => {
             reached.tell(&tr!("reading the data directory"));
-            list(client, if all { "all" } else { "pending" }, user.as_deref(), json).await?;
+            let state = match (all, inbox) {
+                (true, _) => "all",
+                (false, true) => "inbox",
+                (false, false) => "pending",
+            };
+            list(client, state, user.as_deref(), json).await?;
         }
         Action::Show { id, json } => {
             reached.tell(&tr!("reading the data directory"));
@@ -106,7 +114,7 @@ async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -
     }
     if told.is_empty() {
         let nothing =
-            if state == "pending" { tr!("no approval is pending") } else { tr!("there are no approvals") };
+            if state == "all" { tr!("there are no approvals") } else { tr!("no approval is pending") };
         errln!("{nothing}");
     }
     let now = World::real().now();
@@ -135,9 +143,20 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
         outln!("{}", tr!("this was the answer before, too"));
         return Ok(());
     }
-    let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
+    // An approver sees the question, and not the run.
+    let before: Option<Run> = match reached.is_own() {
+        true => Some(client.get(&format!("/api/runs/{}", asked.run), &[]).await?),
+        false => None,
+    };
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
-        Ok(_) => outln!("{}", tr!("answered: {answer}", answer = card::said(&answer))),
+        Ok(now) => {
+            let now: Approval = serde_json::from_value(now)?;
+            outln!("{}", tr!("answered: {answer}", answer = card::said(&answer)));
+            if let (ApprovalState::Pending, Some(missing)) = (now.state, now.votes_missing) {
+                outln!("{}", tr!("{count} more must agree", count = missing));
+                return Ok(());
+            }
+        }
         // Another answer was first.
         Err(error @ ClientError::Refused { status: 409, .. }) => {
             refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
@@ -145,7 +164,7 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
         }
         Err(error) => return Err(error.into()),
     }
-    if reached.is_own() {
+    if let Some(before) = before {
         outln!("{}", to_rest(client, &before).await?);
     }
     Ok(())

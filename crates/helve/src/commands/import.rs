@@ -19,18 +19,18 @@ use crate::client::{Reach, line};
 use crate::commands::notice::{catalogue_words, definition_words};
 use crate::i18n::{self, error_words, tr};
 use crate::output::{errln, outln};
-use crate::source_rows::{Known, Plan, ROWS_MAX, SourceRows, TABLES, make_plan, read_source};
+use crate::source_rows::{KnownNames, Plan, ROWS_MAX, SourceRows, TABLES, make_plan, read_source};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportKindArgs {
     #[command(flatten)]
     pub(super) reach: Reach,
     #[command(subcommand)]
-    kind: Kind,
+    kind: ImportKind,
 }
 
 #[derive(Debug, Subcommand)]
-enum Kind {
+enum ImportKind {
     /// Import the tables tools, agents and agent_tools of the tool system that Helve replaces
     ///
     /// It shows what it would make and asks. Everything is made or nothing: a wrong row is told with its number.
@@ -62,7 +62,7 @@ struct RowsArgs {
 pub(super) fn run(args: ImportKindArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     install_tls();
-    let Kind::Rows(rows) = args.kind;
+    let ImportKind::Rows(rows) = args.kind;
     if rows.json {
         i18n::speak_to_programs();
         if !rows.yes && !rows.dry_run {
@@ -112,7 +112,7 @@ async fn import(runtime: &Runtime, source: SourceRows, args: &RowsArgs) -> anyho
         catalogue.is_taken(&name).then_some(name)
     };
     let has_model = |name: &str| runtime.models().get(name).is_some();
-    let plan = make_plan(source, &Known { has_model: &has_model, find_tool: &find_tool });
+    let plan = make_plan(source, &KnownNames { has_model: &has_model, find_tool: &find_tool });
     let checked = check(runtime, &plan, args).await?;
     if args.json {
         return import_for_program(runtime, &plan, &checked, args).await;

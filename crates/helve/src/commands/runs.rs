@@ -30,7 +30,7 @@ pub(crate) struct RunsArgs {
 enum Action {
     /// List runs, latest first
     List {
-        /// Only runs in this state: running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled
+        /// Only runs in this state: running, waiting_approval, waiting_client, waiting_subagent, needs_attention, completed, failed or cancelled
         #[arg(long)]
         state: Option<String>,
         /// The maximum number of runs, up to 200
@@ -178,7 +178,12 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
     if run.state.is_waiting() {
         for approval in all_approvals(client, "pending", None).await? {
             let approval: Approval = serde_json::from_value(approval)?;
-            if approval.run == run.run {
+            let is_of_tree = approval
+                .question
+                .asker
+                .as_ref()
+                .is_some_and(|asker| run.children.iter().any(|child| child.run == asker.run.to_string()));
+            if approval.run == run.run || is_of_tree {
                 open.push(approval);
             }
         }

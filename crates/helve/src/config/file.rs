@@ -10,7 +10,7 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
+use helve_types::{AgentSubagent, AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -135,6 +135,9 @@ pub(super) struct AgentTable {
     /// Who may use it; everybody if nobody is named.
     #[serde(default)]
     users: Vec<String>,
+    /// The agents that it can give tasks to.
+    #[serde(default)]
+    subagents: Vec<AgentSubagent>,
     /// The groups whose members may use it.
     #[serde(default)]
     groups: Vec<String>,
@@ -293,6 +296,7 @@ pub(super) fn agents(
             tools: table.tools,
             without_tools: vec![],
             skills: table.skills.unwrap_or(default.skills),
+            subagents: table.subagents,
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,
@@ -329,6 +333,8 @@ pub(super) fn check_rules(
     for (path, rules) in std::iter::once((vec![], operator)).chain(of_agents) {
         for (number, rule) in rules.iter().enumerate() {
             let number = number.to_string();
+            let place = [&path[..], &["permissions", &number, "approvers"]].concat();
+            rule.find_approvers_problem().map_or(Ok(()), |problem| Err(places.wrong(&place, problem)))?;
             let path = [&path[..], &["permissions", &number, "examples"]].concat();
             rule.find_example_problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
         }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use helve_model_http::{AnswerBounds, Timeouts};
-use helve_runtime::{AdmissionSettings, RuntimeSettings, ShareSettings};
+use helve_runtime::{AdmissionSettings, RuntimeSettings, ShareSettings, SubagentLimits};
 use helve_server::ServerLimits;
 use helve_store::FreeMin;
 use helve_tool::JsonBounds;
@@ -36,6 +36,9 @@ pub(super) struct LimitsTable {
     stored_bytes_per_user_max: Option<Amount>,
     calls_per_message_max: Option<u64>,
     parallel_calls_max: Option<u64>,
+    subagent_depth_max: Option<u64>,
+    subagents_per_run_max: Option<u64>,
+    subagents_per_task_max: Option<u64>,
     streams_max: Option<u64>,
     streams_per_user_max: Option<u64>,
     stream_bytes_max: Option<u64>,
@@ -72,6 +75,8 @@ pub struct Limits {
     pub share: ShareSettings,
     pub calls_per_message_max: u32,
     pub parallel_calls_max: usize,
+    /// How many runs of subagents there may be.
+    pub subagents: SubagentLimits,
     pub server: ServerLimits,
     pub answers: AnswerBounds,
     pub model_silence: Duration,
@@ -129,6 +134,7 @@ impl LimitsTable {
                 runtime.parallel_calls_max,
                 1..=1_000,
             )?,
+            subagents: self.subagents(runtime.subagents)?,
             server: self.server(server, json)?,
             answers: AnswerBounds {
                 line_bytes_max: size(
@@ -150,6 +156,15 @@ impl LimitsTable {
             })?,
             disk_ballast_bytes: bytes("disk_ballast", self.disk_ballast.as_ref(), BALLAST)?,
         })
+    }
+
+    fn subagents(&self, usual: SubagentLimits) -> Result<SubagentLimits, Wrong> {
+        let depth_max = size("subagent_depth_max", self.subagent_depth_max, usual.depth_max, 0..=10)?;
+        let per_run_max =
+            size("subagents_per_run_max", self.subagents_per_run_max, usual.per_run_max, 0..=100)?;
+        let per_tree_max =
+            size("subagents_per_task_max", self.subagents_per_task_max, usual.per_tree_max, 0..=1_000)?;
+        Ok(SubagentLimits { depth_max, per_run_max, per_tree_max })
     }
 
     fn server(&self, usual: ServerLimits, json: JsonBounds) -> Result<ServerLimits, Wrong> {

@@ -8,7 +8,7 @@ use std::io::BufRead;
 use anyhow::{anyhow, bail};
 use serde_json::{Value, json};
 
-use super::sql::{SqlReader, Token, array_value, copied_field, tokens};
+use super::sql::{SqlReader, SqlToken, array_value, copied_field, tokens};
 use super::{SourceRow, SourceRows, TABLES, known_table};
 use crate::i18n::tr;
 
@@ -128,13 +128,13 @@ impl<R: BufRead> Dump<R> {
         let mut begins = false;
         for token in rest.found {
             match token {
-                Token::Mark('(') => {
+                SqlToken::Mark('(') => {
                     depth += 1;
                     begins = depth == 1;
                 }
-                Token::Mark(')') => depth -= 1,
-                Token::Mark(',') if depth == 1 => begins = true,
-                Token::Word(name) if begins => {
+                SqlToken::Mark(')') => depth -= 1,
+                SqlToken::Mark(',') if depth == 1 => begins = true,
+                SqlToken::Word(name) if begins => {
                     begins = false;
                     if !matches!(name.as_str(), "constraint" | "primary" | "unique" | "foreign" | "check") {
                         columns.push(name.clone());
@@ -150,7 +150,7 @@ impl<R: BufRead> Dump<R> {
     fn copy(&mut self, rest: &mut Tokens<'_>) -> anyhow::Result<()> {
         let table = self.table(rest);
         let columns = rest.names().or_else(|| self.columns.get(table?).cloned());
-        let has_other_form = rest.found.iter().any(|token| *token == Token::Word("with".into()));
+        let has_other_form = rest.found.iter().any(|token| *token == SqlToken::Word("with".into()));
         if has_other_form {
             bail!(tr!("only the usual form of COPY is read; make the dump with pg_dump"));
         }
@@ -201,7 +201,7 @@ impl<R: BufRead> Dump<R> {
             }
             self.rows.add(table, row_of(&columns, fields))?;
             match rest.take() {
-                Some(Token::Mark(',')) => {}
+                Some(SqlToken::Mark(',')) => {}
                 None => return Ok(()),
                 // Such as `ON CONFLICT DO NOTHING`.
                 Some(_) => return Ok(()),
@@ -262,24 +262,24 @@ fn typed(column: &str, text: String) -> Value {
 
 /// What is left of a statement.
 struct Tokens<'a> {
-    found: &'a [Token],
+    found: &'a [SqlToken],
 }
 
 impl<'a> Tokens<'a> {
-    fn take(&mut self) -> Option<&'a Token> {
+    fn take(&mut self) -> Option<&'a SqlToken> {
         let (first, rest) = self.found.split_first()?;
         self.found = rest;
         Some(first)
     }
 
     fn word(&mut self) -> Option<String> {
-        let Some(Token::Word(word)) = self.found.first() else { return None };
+        let Some(SqlToken::Word(word)) = self.found.first() else { return None };
         self.take();
         Some(word.clone())
     }
 
     fn take_mark(&mut self, mark: char) -> bool {
-        let is_there = self.found.first() == Some(&Token::Mark(mark));
+        let is_there = self.found.first() == Some(&SqlToken::Mark(mark));
         if is_there {
             self.take();
         }
@@ -306,8 +306,8 @@ impl<'a> Tokens<'a> {
         let mut names = vec![];
         loop {
             match self.take()? {
-                Token::Word(name) => names.push(name.clone()),
-                Token::Mark(')') => return Some(names),
+                SqlToken::Word(name) => names.push(name.clone()),
+                SqlToken::Mark(')') => return Some(names),
                 _ => {}
             }
         }
@@ -330,8 +330,8 @@ impl<'a> Tokens<'a> {
                 }
             }
             match self.take() {
-                Some(Token::Mark(',')) => {}
-                Some(Token::Mark(')')) => return Ok(values),
+                Some(SqlToken::Mark(',')) => {}
+                Some(SqlToken::Mark(')')) => return Ok(values),
                 _ => return Err(broken()),
             }
         }
@@ -339,15 +339,15 @@ impl<'a> Tokens<'a> {
 
     fn value(&mut self) -> Option<Option<String>> {
         match self.take()? {
-            Token::Text(text) | Token::Number(text) => Some(Some(text.clone())),
-            Token::Word(word) if word == "null" => Some(None),
-            Token::Word(word) if word == "true" || word == "false" => Some(Some(word.clone())),
-            Token::Word(word) if word == "array" && self.take_mark('[') => {
+            SqlToken::Text(text) | SqlToken::Number(text) => Some(Some(text.clone())),
+            SqlToken::Word(word) if word == "null" => Some(None),
+            SqlToken::Word(word) if word == "true" || word == "false" => Some(Some(word.clone())),
+            SqlToken::Word(word) if word == "array" && self.take_mark('[') => {
                 let mut items = vec![];
                 loop {
                     match self.take()? {
-                        Token::Text(text) => items.push(text.clone()),
-                        Token::Mark(']') => return Some(Some(json!(items).to_string())),
+                        SqlToken::Text(text) => items.push(text.clone()),
+                        SqlToken::Mark(']') => return Some(Some(json!(items).to_string())),
                         _ => {}
                     }
                 }

@@ -33,7 +33,7 @@ const NAME_CHARS_MAX: usize = 64;
 const STEPS_MAX: u64 = 1_000;
 
 /// What there is here already.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownNames<'a> {
     pub(crate) has_model: &'a dyn Fn(&str) -> bool,
     /// The name of the tool with this id or name.
     pub(crate) find_tool: &'a dyn Fn(&str) -> Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct PlannedAgent {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn make_plan(source: SourceRows, known: &Known<'_>) -> Plan {
+pub(crate) fn make_plan(source: SourceRows, known: &KnownNames<'_>) -> Plan {
     let mut plan = Plan { notes: source.notes.clone(), ..Plan::default() };
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for row in source.of(TOOLS) {
@@ -145,7 +145,7 @@ impl Links {
     }
 }
 
-fn read_agent(number: usize, row: &SourceRow, known: &Known<'_>, taken: &[String]) -> PlannedAgent {
+fn read_agent(number: usize, row: &SourceRow, known: &KnownNames<'_>, taken: &[String]) -> PlannedAgent {
     let mut notes = vec![];
     let mut left = row.clone();
     let mut take = |column: &str| left.remove(column).filter(|value| !value.is_null());

@@ -246,7 +246,7 @@ fn into_text(bytes: Vec<u8>) -> String {
 
 /// A piece of a statement.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+pub(super) enum SqlToken {
     /// A word, in lower case unless it was quoted.
     Word(String),
     Text(String),
@@ -255,33 +255,33 @@ pub(super) enum Token {
 }
 
 /// The pieces of a statement that has ended.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<SqlToken>, String> {
     let mut found = vec![];
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
             c if c.is_whitespace() => {}
-            '"' => found.push(Token::Word(quoted(&mut rest, '"', false)?)),
-            '\'' => found.push(Token::Text(quoted(&mut rest, '\'', false)?)),
+            '"' => found.push(SqlToken::Word(quoted(&mut rest, '"', false)?)),
+            '\'' => found.push(SqlToken::Text(quoted(&mut rest, '\'', false)?)),
             'e' | 'E' if rest.peek() == Some(&'\'') => {
                 rest.next();
-                found.push(Token::Text(quoted(&mut rest, '\'', true)?));
+                found.push(SqlToken::Text(quoted(&mut rest, '\'', true)?));
             }
             c if c.is_alphabetic() || c == '_' => {
                 let mut word = c.to_lowercase().to_string();
                 while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || *c == '_' || *c == '$') {
                     word.extend(c.to_lowercase());
                 }
-                found.push(Token::Word(word));
+                found.push(SqlToken::Word(word));
             }
             c if c.is_ascii_digit() || c == '-' || c == '+' => {
                 let mut number = c.to_string();
                 while let Some(c) = rest.next_if(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E')) {
                     number.push(c);
                 }
-                found.push(Token::Number(number));
+                found.push(SqlToken::Number(number));
             }
-            c => found.push(Token::Mark(c)),
+            c => found.push(SqlToken::Mark(c)),
         }
     }
     Ok(found)

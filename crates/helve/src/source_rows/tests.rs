@@ -100,7 +100,7 @@ fn what_is_longer_than_the_bounds_is_refused_and_what_is_not_read_may_be_of_any_
 fn planned(document: Value) -> Plan {
     let rows = read(&document.to_string()).unwrap();
     let find_tool = |id: &str| (id == "calculator").then(|| id.to_owned());
-    make_plan(rows, &Known { has_model: &|name| name == "volcano", find_tool: &find_tool })
+    make_plan(rows, &KnownNames { has_model: &|name| name == "volcano", find_tool: &find_tool })
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod agents;
 mod always;
+mod approvers;
 mod asking;
 mod audit;
 #[cfg(unix)]

@@ -153,6 +153,18 @@ export type EventBody = (
       output: ToolOutput;
       type: 'tool.late';
     }
+  | (SubagentStarted & {
+      type: 'subagent.started';
+    })
+  | (SubagentAsked & {
+      type: 'subagent.asked';
+    })
+  | (SubagentAnswered & {
+      type: 'subagent.answered';
+    })
+  | (SubagentEnded & {
+      type: 'subagent.ended';
+    })
   | (Question & {
       type: 'approval.asked';
     })
@@ -479,6 +491,10 @@ export type Question = (
 ) & {
   approval: ApprovalId;
   /**
+   * The subagent that asks, where it is one.
+   */
+  asker?: Asker | null;
+  /**
    * Why a person is asked at all.
    */
   because: string;
@@ -542,6 +558,10 @@ export type TextFormat = ('email' | 'uri') | 'date' | 'time' | 'date-time';
  */
 export type ApprovalId = string;
 /**
+ * One execution of one agent on one input.
+ */
+export type RunId = string;
+/**
  * How a question was settled.
  */
 export type Answer =
@@ -587,6 +607,10 @@ export type Within = 'run' | 'conversation' | 'agent';
  * What a person says about a call whose outcome was not recorded.
  */
 export type OutcomeAnswer = 'happened' | 'did_not_happen' | 'run_again';
+export type RunState =
+  | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
+  | 'waiting_subagent'
+  | 'needs_attention';
 /**
  * How the model is asked to call tools: `native`, or `prompt:` and a profile.
  */
@@ -606,9 +630,6 @@ export type StepEdge = 'before' | 'after';
  * Readers put it into addresses and shells, so it has few characters and does not begin with `-`.
  */
 export type SnapshotId = string;
-export type RunState =
-  | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
-  | 'needs_attention';
 export type Ending =
   'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent' | 'refused';
 export type Live =
@@ -705,10 +726,6 @@ export type CallState =
  */
 export type PartState = 'pending' | 'running' | 'completed' | 'error';
 export type Role = 'user' | 'assistant';
-/**
- * One execution of one agent on one input.
- */
-export type RunId = string;
 
 /**
  * All that can stand in a frame or in a list of messages.
@@ -857,6 +874,47 @@ export interface Failure {
   retry_after_ms?: number | null;
 }
 /**
+ * That the run of a subagent works on a call.
+ */
+export interface SubagentStarted {
+  agent: string;
+  /**
+   * The call that is made, as the check, hooks and people left it.
+   */
+  arguments: string;
+  /**
+   * The call does not wait for the result.
+   */
+  background?: boolean;
+  budget?: Granted;
+  call: CallId;
+  /**
+   * One execution of one agent on one input.
+   */
+  run: string;
+  /**
+   * What the subagent is to do; empty where the call waits for a run that was begun before.
+   */
+  task?: string;
+  trail?: Trail;
+}
+/**
+ * What a subagent may use up of its parent's budget; none is no limit.
+ */
+export interface Granted {
+  active_ms?: number | null;
+  calls?: number | null;
+  cost_nanos?: number | null;
+  tokens?: number | null;
+}
+/**
+ * A question of a subagent's run, shown with the call that it works on.
+ */
+export interface SubagentAsked {
+  call: CallId;
+  question: Question;
+}
+/**
  * One of several answers.
  */
 export interface FormOption {
@@ -887,6 +945,30 @@ export interface FormField {
   title?: string | null;
 }
 /**
+ * The subagent that asks a question.
+ */
+export interface Asker {
+  agent: string;
+  /**
+   * The conversation that it all began in, if it is one.
+   */
+  conversation?: ConversationId | null;
+  /**
+   * The run that it works for.
+   */
+  parent: string;
+  run: RunId;
+}
+/**
+ * The question was settled, or its run ended before it was.
+ */
+export interface SubagentAnswered {
+  answer: Answer;
+  approval: ApprovalId;
+  by: string;
+  call: CallId;
+}
+/**
  * What a person adds to a yes so that they need not be asked again.
  */
 export interface Always {
@@ -901,6 +983,36 @@ export interface Always {
    */
   days?: number | null;
   within: Within;
+}
+/**
+ * The subagent's run is over.
+ */
+export interface SubagentEnded {
+  call: CallId;
+  run: RunId;
+  state: RunState;
+  used: Used;
+}
+/**
+ * What it used up, with all runs below it.
+ */
+export interface Used {
+  /**
+   * Time at work: waiting for people does not count.
+   */
+  active_ms: number;
+  /**
+   * Calls of tools that were sent, each counted once.
+   */
+  calls: number;
+  /**
+   * In billionths of the unit of the operator's prices; what has no price counts nothing.
+   */
+  cost_nanos: number;
+  /**
+   * Read and written.
+   */
+  tokens: number;
 }
 /**
  * What the model is shown from here on in place of the oldest part of the past. All of it stays on record.
@@ -1034,6 +1146,10 @@ export interface ToolPart {
   started_at?: Timestamp | null;
   state: PartState;
   step: number;
+  /**
+   * The run of the subagent that works on it.
+   */
+  subagent?: RunId | null;
   tool: string;
 }
 /**

@@ -14,6 +14,7 @@ import { ServerMessage } from '@/ui/ServerMessage';
 import { Pane } from '@/ui/Pane';
 import { AlwaysForm } from './AlwaysForm';
 import { AnswerForm, type Form } from './AnswerForm';
+import { ApproverList } from './ApproverList';
 import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
 import { Decisions } from './Decisions';
@@ -23,6 +24,7 @@ import { QuestionCard } from './QuestionCard';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { toolWords } from './tool-words';
+import { useVoting } from './use-voting';
 import { cautionsOf, reasonOf } from './reasons';
 
 interface Props {
@@ -40,7 +42,11 @@ interface Props {
 /** A question to a person: what would happen, exactly, and the ways to answer. */
 export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }: Props) {
   const { t } = useI18n();
-  const [answering, answer] = useAnswer(question.approval, onSettled);
+  const voting = useVoting(question, isOpen);
+  const [answering, answer] = useAnswer(question.approval, () => {
+    voting?.refresh();
+    onSettled?.();
+  });
   const subject = useRef<HTMLDivElement>(null);
   const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
   const isLate = answering.at === 'settled' && !answering.isOurs;
@@ -64,6 +70,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         <Deed words={words} input={question.arguments} />
       </div>
       <Facts question={question} />
+      {voting && <ApproverList question={question} approval={voting.approval} />}
       {question.kind === 'outcome' && question.checked && (
         <Pane title={t.tools.checked} text={question.checked}>
           <VisibleText text={question.checked} />
@@ -82,7 +89,9 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         />
       )}
       <LookUp subject={subject} />
-      <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
+      {(voting === null || voting.approval?.you === 'may_answer') && answering.at !== 'counted' && (
+        <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
+      )}
     </div>
   );
 }
@@ -111,6 +120,11 @@ function Facts({ question }: { question: CallQuestion }) {
     <div className={styles.facts}>
       {question.kind === 'outcome' && question.sent_at && (
         <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>
+      )}
+      {question.asker && (
+        <p>
+          <VisibleText text={t.approvals.asker(question.asker.agent)} />
+        </p>
       )}
       <p className={styles.because}>
         <VisibleText text={reasonOf(question, translate)} />
@@ -160,7 +174,12 @@ function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
         question.kind === 'outcome' ? (
           <OutcomeButtons isReady={isReady} onAnswer={onAnswer} />
         ) : (
-          <PermissionButtons isReady={isReady} onAnswer={onAnswer} onForm={setForm} />
+          <PermissionButtons
+            isReady={isReady}
+            hasApprovers={Boolean(question.approvers)}
+            onAnswer={onAnswer}
+            onForm={setForm}
+          />
         )
       }
     </Decisions>
@@ -189,16 +208,24 @@ function OutcomeButtons({ isReady, onAnswer }: ButtonsProps) {
   );
 }
 
-function PermissionButtons({ isReady, onAnswer, onForm }: ButtonsProps & { onForm: (form: Form | 'always') => void }) {
+interface PermissionButtonsProps extends ButtonsProps {
+  /** Each call is theirs to decide, so no answer is for always. */
+  hasApprovers: boolean;
+  onForm: (form: Form | 'always') => void;
+}
+
+function PermissionButtons({ isReady, hasApprovers, onAnswer, onForm }: PermissionButtonsProps) {
   const { t } = useI18n();
   return (
     <>
       <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
         {t.approvals.allow}
       </Button>
-      <Button disabled={!isReady} onClick={() => onForm('always')}>
-        {t.approvals.always.open}
-      </Button>
+      {!hasApprovers && (
+        <Button disabled={!isReady} onClick={() => onForm('always')}>
+          {t.approvals.always.open}
+        </Button>
+      )}
       <Button disabled={!isReady} onClick={() => onForm('edit')}>
         {t.approvals.edit}
       </Button>

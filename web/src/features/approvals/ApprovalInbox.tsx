@@ -53,16 +53,20 @@ export function ApprovalInbox({ pending, me, tools, onOpenRun }: Props) {
                   isOpen
                   onSettled={pending.refresh}
                 />
-                <Button
-                  size="small"
-                  look="quiet"
-                  onClick={() => {
-                    setShown(null);
-                    onOpenRun(approval.run);
-                  }}
-                >
-                  {t.approvals.open}
-                </Button>
+                {approval.user === me || !approval.you ? (
+                  <Button
+                    size="small"
+                    look="quiet"
+                    onClick={() => {
+                      setShown(null);
+                      onOpenRun(approval.run);
+                    }}
+                  >
+                    {t.approvals.open}
+                  </Button>
+                ) : (
+                  <p>{t.approvals.voting.askedBy(approval.user)}</p>
+                )}
               </div>
             ))}
           </div>

@@ -12,6 +12,8 @@ export interface Settled {
 export type Answering =
   | { at: 'open'; error: Error | null }
   | { at: 'sending' }
+  /** It counts, and others must agree, too. */
+  | { at: 'counted' }
   /** Our answer, or the one that came before it. */
   | { at: 'settled'; settled: Settled; isOurs: boolean };
 
@@ -21,8 +23,10 @@ export function useAnswer(id: ApprovalId, onSettled?: () => void): [Answering, (
   const answer = async (given: Answer) => {
     setAnswering({ at: 'sending' });
     try {
-      await answerApproval(id, given);
-      setAnswering({ at: 'settled', settled: { answer: given, by: null }, isOurs: true });
+      const { state } = await answerApproval(id, given);
+      setAnswering(
+        state === 'pending' ? { at: 'counted' } : { at: 'settled', settled: { answer: given, by: null }, isOurs: true },
+      );
       onSettled?.();
     } catch (error) {
       const first = error instanceof ApiError && error.status === 409 ? await firstAnswer(id) : null;

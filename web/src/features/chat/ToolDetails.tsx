@@ -26,6 +26,11 @@ export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
           <VisibleText text={progress} />
         </Pane>
       )}
+      {call.subagent !== null && (
+        <p className={styles.note}>
+          {t.tools.subagentRun}: <a href={`/api/runs/${call.subagent}`}>{call.subagent}</a>
+        </p>
+      )}
       {output !== null && <JsonPane title={t.tools.result} text={output.text} />}
       {output?.metadata !== undefined && output?.metadata !== null && (
         <JsonPane title={t.tools.metadata} text={JSON.stringify(output.metadata)} />

@@ -44,6 +44,7 @@ function keptCall(part: ToolPart): Call {
     output: part.output ?? null,
     failure: part.failure ?? null,
     cutOff: part.cut_off ?? null,
+    subagent: part.subagent ?? null,
     trail: [],
     approval: null,
     claimedBy: null,

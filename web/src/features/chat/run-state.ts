@@ -117,6 +117,8 @@ export interface Call {
   failure: Failure | null;
   /** What is known of it if it is unknown whether it happened. */
   cutOff: CutOff | null;
+  /** The run of the subagent that works on it. */
+  subagent: RunId | null;
   trail: Trail;
   approval: Approval | null;
   /** The client that has it, as it calls itself. */
@@ -208,6 +210,7 @@ function newCall(key: string, step: number, tool: string, input: string): Call {
     output: null,
     failure: null,
     cutOff: null,
+    subagent: null,
     trail: [],
     approval: null,
     claimedBy: null,
@@ -284,6 +287,24 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       // It waits for the client as before.
       return { ...change(state, fact.call, () => claimed), phase: state.phase };
     }
+    case 'subagent.started':
+      return change(state, fact.call, () => ({ state: 'running', subagent: fact.run, startedAt: fact.at }));
+    case 'subagent.asked':
+      // Several may be asked for one call, and each says which subagent asks.
+      return {
+        ...change(state, fact.call, () => ({})),
+        questions: [...state.questions, { question: fact.question, settled: null }],
+      };
+    case 'subagent.answered':
+      return { ...state, phase: 'running', questions: settle(state.questions, fact) };
+    case 'subagent.ended':
+      // What it asked and was not answered is withdrawn.
+      return {
+        ...state,
+        questions: state.questions.filter(
+          ({ question, settled }) => settled !== null || question.asker?.run !== fact.run,
+        ),
+      };
     case 'tool.finished':
       return change(state, fact.call, () => ({ ...ended(fact), state: 'finished', output: fact.output }));
     case 'tool.failed':
@@ -391,7 +412,10 @@ export function shortened(key: string, { summary, pruned, tokens_before, tokens_
   return { kind: 'shortened', key, summary: summary?.text ?? null, outputs: pruned?.length ?? 0, tokens };
 }
 
-function settle(questions: Approval[], { approval, answer, by }: Answered): Approval[] {
+function settle(
+  questions: Approval[],
+  { approval, answer, by }: Pick<Answered, 'approval' | 'answer' | 'by'>,
+): Approval[] {
   const isMeant = ({ question }: Approval) => question.approval === approval;
   return questions.map((one) => (isMeant(one) ? { ...one, settled: { answer, by } } : one));
 }

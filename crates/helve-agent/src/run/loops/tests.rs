@@ -235,6 +235,7 @@ fn hinted(calls: &[(u32, &str, &str)]) -> Vec<String> {
             started_at: None,
             ended_at: None,
             cut_off: None,
+            subagent: None,
         })));
     }
     let hints = LoopDetector::collect_hints(&message);

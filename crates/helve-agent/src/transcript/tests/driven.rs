@@ -189,8 +189,10 @@ impl<'a> World<'a> {
                     },
                     because: "lost".into(),
                     reasons: vec![],
+                    approvers: None,
                     binding: String::new(),
                     expires_at: Timestamp(0),
+                    asker: None,
                 };
                 let answered =
                     Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() };

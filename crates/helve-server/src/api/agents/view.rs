@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use helve_runtime::{AgentRow, ListedAgent};
-use helve_types::{AgentBudget, AgentPermission, AgentTexts, AgentTool, ModelParams};
+use helve_types::{AgentBudget, AgentPermission, AgentSubagent, AgentTexts, AgentTool, ModelParams};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,6 +65,12 @@ pub(super) struct AgentView {
     /// By name, why it does not have tools that are there: they have changed, and their `config` does not fit any more.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tool_problems: BTreeMap<String, String>,
+    /// The agents that it can give tasks to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subagents: Vec<AgentSubagent>,
+    /// Those of `subagents` that are not there, or are switched off; the agent starts without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_subagents: Vec<String>,
     /// Whether new runs can use it.
     enabled: bool,
     /// The number of a row's version.
@@ -131,7 +137,10 @@ impl AgentView {
         let built = agent.agent.as_ref();
         let problems = built.map(|agent| agent.link_problems(app.runtime.registry())).unwrap_or_default();
         let problem = agent.problem.as_ref();
+        let missing_subagents = built.map(|agent| app.runtime.agents().missing_subagents(agent));
         Self {
+            subagents: definition.subagents,
+            missing_subagents: missing_subagents.unwrap_or_default(),
             id: Some(definition.id.unwrap_or_else(|| row.id.to_string())),
             name: definition.name,
             source: AgentOrigin::Row,
@@ -160,7 +169,11 @@ impl AgentView {
     fn of_configuration(app: &App, agent: &ListedAgent) -> Self {
         let settings = agent.agent.as_ref().map(|agent| agent.settings.clone()).unwrap_or_default();
         let tools = settings.tools.as_ref();
+        let built = agent.agent.as_ref();
+        let missing_subagents = built.map(|agent| app.runtime.agents().missing_subagents(agent));
         Self {
+            subagents: settings.subagents,
+            missing_subagents: missing_subagents.unwrap_or_default(),
             missing_tools: missing(app, tools.into_iter().flatten()),
             tools: tools.map(|names| names.iter().map(AgentTool::new).collect()),
             skills: settings.skills,

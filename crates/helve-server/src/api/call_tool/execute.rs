@@ -113,7 +113,9 @@ fn output_or_error(called: ToolCallOutcome) -> Result<Result<ToolOutput, String>
         Outcome::Unknown(Unknown { because, .. }) => {
             Err(format!("it is unknown whether it happened: {because}; check before you repeat it"))
         }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_run_problem()),
+        Outcome::Asked(_) | Outcome::Delegated { .. } | Outcome::Subagent(_) => {
+            return Err(only_in_run_problem());
+        }
     })
 }
 

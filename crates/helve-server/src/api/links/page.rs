@@ -136,6 +136,9 @@ pub(super) fn question_page(frame: &Frame, status: StatusCode, held: &Approval, 
     if let Some(sent_at) = sent_at {
         fact(words.sent_at, &sent_at.to_utc_string());
     }
+    if let Some(asker) = &question.asker {
+        fact(words.asked_by_agent, &asker.agent);
+    }
     fact(words.asks_for, &held.user.0);
     fact(words.until, &question.expires_at.to_utc_string());
     body.push_str("</dl>\n");

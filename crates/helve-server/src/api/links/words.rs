@@ -27,6 +27,7 @@ pub(super) struct Words {
     pub(super) exactly: &'static str,
     pub(super) until: &'static str,
     pub(super) asks_for: &'static str,
+    pub(super) asked_by_agent: &'static str,
     pub(super) reason: &'static str,
     decisions: [(&'static str, &'static str); 7],
     pub(super) form: FormWords,
@@ -211,6 +212,7 @@ const EN: Words = Words {
     exactly: "Exactly, as JSON",
     until: "Open until",
     asks_for: "Asked on behalf of",
+    asked_by_agent: "Asked by the agent",
     reason: "Reason, if you say no (the model reads it)",
     decisions: [
         ("approve", "Allow this once"),
@@ -273,6 +275,7 @@ const ZH: Words = Words {
     exactly: "原文（JSON）",
     until: "等到",
     asks_for: "代表谁",
+    asked_by_agent: "提问的智能体",
     reason: "拒绝的理由（可不填，模型会读到）",
     decisions: [
         ("approve", "允许这一次"),

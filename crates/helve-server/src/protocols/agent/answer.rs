@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use helve_runtime::{Frame, StartedRun};
 use helve_store::Scope;
-use helve_types::{CallId, CallState, Ending, Fact, Notice, Question, RunState, Spent};
+use helve_types::{CallId, CallState, Ending, Fact, Notice, Question, RunState, Spent, SubagentAnswered};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,7 +86,14 @@ pub(super) async fn read_answer(app: &App, started: StartedRun) -> Result<AgentA
                 whole.end_call(call, CallState::Unknown, Some(ToolFailure::unknown(because)));
             }
             Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
-            Fact::ApprovalAnswered { approval, .. } => {
+            Fact::SubagentAsked(asked) => whole.approvals.push((*asked.question).clone()),
+            Fact::SubagentEnded(ended) => {
+                let is_of_run =
+                    |question: &Question| question.asker.as_ref().is_some_and(|asker| asker.run == ended.run);
+                whole.approvals.retain(|question| !is_of_run(question));
+            }
+            Fact::SubagentAnswered(SubagentAnswered { approval, .. })
+            | Fact::ApprovalAnswered { approval, .. } => {
                 whole.approvals.retain(|question| question.approval != *approval);
             }
             Fact::RunWaiting { state } => {

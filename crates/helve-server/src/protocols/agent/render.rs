@@ -47,6 +47,23 @@ impl AgentRender {
                 });
                 self.write_event(json!({"tool": tool}), out);
             }
+            Fact::SubagentAsked(asked) => {
+                let question = &asked.question;
+                let Some(call) = question.call() else {
+                    return self.write_event(question_event(question), out);
+                };
+                let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+                let tool = json!({
+                    "id": asked.call,
+                    "name": call.tool,
+                    "state": word_in_stream(CallState::Asked),
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "asker": question.asker,
+                    "input": input
+                });
+                self.write_event(json!({"tool": tool}), out);
+            }
             Fact::ToolRequested { call, tool, .. } => self.calls.push((call.clone(), tool.clone())),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 self.render_failed_call(call, json!(ToolFailure::from(failure)), out);

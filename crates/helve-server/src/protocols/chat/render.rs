@@ -3,7 +3,8 @@
 use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{
-    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId, ToolOutput,
+    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId,
+    SubagentAnswered, SubagentAsked, SubagentStarted, ToolOutput,
 };
 use helve_wire::sse::DONE;
 use serde_json::{Map, Value, json};
@@ -66,6 +67,32 @@ impl ChatRender {
             event.extend(members);
         }
         write_value(out, &event);
+    }
+
+    /// What becomes of a call that another agent works on.
+    fn render_subagent(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+        match fact {
+            Fact::SubagentStarted(SubagentStarted { call, run, agent, .. }) => {
+                self.render_tool(
+                    call,
+                    CallState::Running,
+                    json!({"subagent": {"run": run, "agent": agent}}),
+                    out,
+                );
+            }
+            Fact::SubagentAsked(SubagentAsked { call, question }) => {
+                let more = json!({
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "question": question,
+                });
+                self.render_tool(call, CallState::Asked, more, out);
+            }
+            Fact::SubagentAnswered(SubagentAnswered { call, .. }) => {
+                self.render_tool(call, CallState::Running, json!({}), out);
+            }
+            _ => {}
+        }
     }
 
     fn render_fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
@@ -136,7 +163,7 @@ impl ChatRender {
             }
             Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", None, out),
             Fact::RunFinished { ending } => self.render_ending(*ending, out),
-            _ => {}
+            other => self.render_subagent(other, out),
         }
     }
 

@@ -4,10 +4,12 @@ use helve_store::{
     AuditEntry, CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
     tool_sent_to,
 };
-use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail, UserId};
+use helve_types::{
+    ApprovalId, CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail, UserId, Vote,
+};
 
 use crate::postgres::audit;
-use crate::postgres::columns::{Db, column, replace_nul, to_bigint, to_json};
+use crate::postgres::columns::{Db, column, json_column, replace_nul, to_bigint, to_json};
 use crate::postgres::views::days::add_used;
 use crate::postgres::views::spent::add_spent;
 use crate::postgres::views::{allowances, runs};
@@ -21,15 +23,37 @@ pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> 
     }
     match fact {
         Fact::ApprovalAsked(question) => {
+            let approvers = question.approvers.as_deref();
             db.execute(
-                "INSERT INTO approvals (id, run, user_id, question, asked_at, expires_at, state)
-                 SELECT $1, id, user_id, $3, $4, $5, 'pending' FROM runs WHERE id = $2",
-                &[&question.approval.0, &run.0, &to_json(question)?, &at.0, &question.expires_at.0],
+                "INSERT INTO approvals
+                     (id, run, user_id, question, asked_at, expires_at, state, has_approvers, remind_at, escalate_at)
+                 SELECT $1, id, user_id, $3, $4, $5, 'pending', $6, $7, $8 FROM runs WHERE id = $2",
+                &[
+                    &question.approval.0,
+                    &run.0,
+                    &to_json(question)?,
+                    &at.0,
+                    &question.expires_at.0,
+                    &approvers.is_some(),
+                    &approvers.and_then(|named| named.remind_at(at)).map(|at| at.0),
+                    &approvers.and_then(|named| named.escalate_at(at)).map(|at| at.0),
+                ],
             )
             .await?;
             if let Some(user) = user_of_run(db, run).await? {
                 audit::append(db, &AuditEntry::for_question(question, &user, at)).await?;
             }
+        }
+        Fact::ApprovalVoted { approval, answer, by } => {
+            let vote = Vote { by: by.clone(), answer: answer.clone(), at };
+            add_vote(db, run, *approval, vote).await?;
+        }
+        Fact::ApprovalReminded { approval } => {
+            db.execute("UPDATE approvals SET remind_at = NULL WHERE id = $1", &[&approval.0]).await?;
+        }
+        Fact::ApprovalEscalated { approval } => {
+            let sql = "UPDATE approvals SET escalate_at = NULL, escalated = true WHERE id = $1";
+            db.execute(sql, &[&approval.0]).await?;
         }
         Fact::ApprovalAnswered { approval, answer, by, .. } => {
             db.execute(
@@ -56,6 +80,20 @@ pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> 
         (Some(call), Some(change)) => change_call(db, run, at, call, &change).await,
         _ => Ok(()),
     }
+}
+
+/// Adds a vote to those of its question, with its entry in the audit log.
+async fn add_vote(db: &Db<'_>, run: RunId, approval: ApprovalId, vote: Vote) -> Result<(), StoreError> {
+    let sql = "SELECT votes FROM approvals WHERE id = $1 FOR UPDATE";
+    let Some(row) = db.first(sql, &[&approval.0]).await? else { return Ok(()) };
+    let mut votes: Vec<Vote> = json_column(&row, "votes")?;
+    if let Some(user) = user_of_run(db, run).await? {
+        let entry = AuditEntry::for_vote(approval, &vote.answer, &vote.by, &user, vote.at);
+        audit::append(db, &entry).await?;
+    }
+    votes.push(vote);
+    let sql = "UPDATE approvals SET votes = $2 WHERE id = $1";
+    db.execute(sql, &[&approval.0, &to_json(&votes)?]).await.map(drop)
 }
 
 async fn user_of_run(db: &Db<'_>, run: RunId) -> Result<Option<UserId>, StoreError> {
@@ -131,7 +169,7 @@ async fn change_call(
             )
             .await
         }
-        CallChange::GiveToClient { state, arguments } => {
+        CallChange::HandOver { state, arguments } => {
             db.execute(
                 "UPDATE tool_calls SET state = $3, arguments = coalesce($4, arguments), started_at = $5
                  WHERE run = $1 AND id = $2",

@@ -63,11 +63,12 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
     let conversation = new.place.conversation();
     let setup = setups::find_or_insert(db, &new.setup).await?;
     let bytes = shares::count_opening(new)?;
+    let root = new.setup.parent.as_ref().map(|parent| parent.root.0);
     db.execute(
         "INSERT INTO runs
              (id, user_id, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
-              bytes)
-         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8, $9)",
+              bytes, root, unreported)
+         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8, $9, $10, $11)",
         &[
             &new.run.0,
             user,
@@ -78,6 +79,8 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
             &at.0,
             &new.setup.agent,
             &bytes,
+            &root,
+            &i64::from(root.is_some()),
         ],
     )
     .await?;
@@ -107,6 +110,11 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
         .await?;
     }
     Ok(OpenedRow::New { epoch: 1, before })
+}
+
+pub(in crate::postgres) async fn mark_reported(db: &Db<'_>, run: RunId) -> Result<(), StoreError> {
+    db.execute("UPDATE runs SET unreported = 0 WHERE id = $1", &[&run.0]).await?;
+    Ok(())
 }
 
 pub(super) async fn run_of_key(

@@ -29,12 +29,17 @@ pub(super) async fn approvals(
     let (run, page, is_pending) = match filter {
         ApprovalFilter::Pending(page) => (None, Some(page), true),
         ApprovalFilter::PendingOf(run) => (Some(run.0), None, true),
+        ApprovalFilter::WithApprovers(page) => (None, Some(page), true),
         ApprovalFilter::All(page) => (None, Some(page), false),
     };
+    let has_approvers = matches!(filter, ApprovalFilter::WithApprovers(_));
     let (limit, offset) = page.map(limit_and_offset).unzip();
     let mut conditions = Conditions::default();
     if is_pending {
         conditions.add_condition("state = 'pending'", &[]);
+    }
+    if has_approvers {
+        conditions.add_condition("has_approvers", &[]);
     }
     if let Some(run) = &run {
         conditions.add_condition("run = {}", &[run]);
@@ -54,12 +59,21 @@ pub(super) async fn expired(db: &Db<'_>, now: Timestamp) -> Result<Vec<Approval>
     db.all(sql, &[&now.0, &to_bigint(EXPIRED_MAX)]).await?.iter().map(read).collect()
 }
 
+pub(super) async fn list_to_notify(db: &Db<'_>, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+    let sql = "SELECT * FROM approvals
+               WHERE state = 'pending' AND has_approvers AND (remind_at <= $1 OR escalate_at <= $1)
+               ORDER BY asked_at, id LIMIT $2";
+    db.all(sql, &[&now.0, &to_bigint(EXPIRED_MAX)]).await?.iter().map(read).collect()
+}
+
 fn read(row: &Row) -> Result<Approval, StoreError> {
     Ok(Approval {
         run: RunId(column(row, "run")?),
         user: UserId(column(row, "user_id")?),
         question: json_column(row, "question")?,
         asked_at: Timestamp(column(row, "asked_at")?),
+        votes: json_column(row, "votes")?,
+        escalated: column(row, "escalated")?,
         state: match column::<&str>(row, "state")? {
             "pending" => ApprovalState::Pending,
             "answered" => ApprovalState::Answered {

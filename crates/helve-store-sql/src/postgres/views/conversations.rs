@@ -99,6 +99,17 @@ pub(in crate::postgres) async fn rename(
     }
 }
 
+/// Counts the runs of subagents among those of the conversation, to be deleted with them.
+async fn adopt_subagent_runs(db: &Db<'_>, id: ConversationId) -> Result<(), StoreError> {
+    let below = "root IN (SELECT id FROM runs WHERE conversation = $1)";
+    let open = format!("SELECT id FROM runs WHERE {below} AND ended_at IS NULL LIMIT 1");
+    if let Some(open) = db.first(&open, &[&id.0]).await? {
+        return Err(StoreError::Busy(RunId(column(&open, "id")?)));
+    }
+    db.execute(&format!("UPDATE runs SET conversation = $1 WHERE {below}"), &[&id.0]).await?;
+    Ok(())
+}
+
 pub(in crate::postgres) async fn delete(
     db: &Db<'_>,
     scope: &Scope,
@@ -108,6 +119,7 @@ pub(in crate::postgres) async fn delete(
     if let Some(active) = find(db, scope, id, " FOR UPDATE").await?.active_run {
         return Err(StoreError::Busy(active));
     }
+    adopt_subagent_runs(db, id).await?;
     let of_its_runs = "IN (SELECT id FROM runs WHERE conversation = $1)";
     for table in ["run_events", "tool_calls", "outputs", "files", "approvals", "idempotency_keys"] {
         db.execute(&format!("DELETE FROM {table} WHERE run {of_its_runs}"), &[&id.0]).await?;

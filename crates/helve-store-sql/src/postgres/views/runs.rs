@@ -63,6 +63,16 @@ pub(super) async fn list_running(db: &Db<'_>) -> Result<Vec<RunRecord>, StoreErr
     db.all(&sql, &[]).await?.iter().map(read_run).collect()
 }
 
+pub(super) async fn list_subagent_runs(db: &Db<'_>, root: RunId) -> Result<Vec<RunRecord>, StoreError> {
+    let rows = db.all(&format!("{COLUMNS} WHERE root = $1 ORDER BY id"), &[&root.0]).await?;
+    rows.iter().map(read_run).collect()
+}
+
+pub(super) async fn list_unreported(db: &Db<'_>) -> Result<Vec<RunRecord>, StoreError> {
+    let rows = db.all(&format!("{COLUMNS} WHERE unreported = 1 ORDER BY id"), &[]).await?;
+    rows.iter().map(read_run).collect()
+}
+
 pub(in crate::postgres) async fn run_with_events(
     db: &Db<'_>,
     id: RunId,

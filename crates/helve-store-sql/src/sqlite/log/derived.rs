@@ -4,11 +4,13 @@ use helve_store::{
     AuditEntry, CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
     tool_sent_to,
 };
-use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, UserId};
+use helve_types::{
+    ApprovalId, CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, UserId, Vote,
+};
 use rusqlite::{Connection, params};
 
 use crate::sqlite::audit;
-use crate::sqlite::columns::{column, execute, first, to_json};
+use crate::sqlite::columns::{column, execute, first, json_column, to_json};
 use crate::sqlite::views::allowances;
 use crate::sqlite::views::days::add_used;
 use crate::sqlite::views::runs;
@@ -28,21 +30,38 @@ pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorde
     }
     match fact {
         Fact::ApprovalAsked(question) => {
+            let approvers = question.approvers.as_deref();
             execute(
                 connection,
-                "INSERT INTO approvals (id, run, user, question, asked_at, expires_at, state)
-                 SELECT ?1, id, user, ?3, ?4, ?5, 'pending' FROM runs WHERE id = ?2",
+                "INSERT INTO approvals
+                     (id, run, user, question, asked_at, expires_at, state, has_approvers, remind_at, escalate_at)
+                 SELECT ?1, id, user, ?3, ?4, ?5, 'pending', ?6, ?7, ?8 FROM runs WHERE id = ?2",
                 params![
                     question.approval.0.as_bytes(),
                     run.0.as_bytes(),
                     to_json(question)?,
                     at.0,
-                    question.expires_at.0
+                    question.expires_at.0,
+                    approvers.is_some(),
+                    approvers.and_then(|named| named.remind_at(at)).map(|at| at.0),
+                    approvers.and_then(|named| named.escalate_at(at)).map(|at| at.0)
                 ],
             )?;
             if let Some(user) = user_of_run(connection, run)? {
                 audit::append(connection, &AuditEntry::for_question(question, &user, at))?;
             }
+        }
+        Fact::ApprovalVoted { approval, answer, by } => {
+            let vote = Vote { by: by.clone(), answer: answer.clone(), at };
+            add_vote(connection, run, *approval, vote)?;
+        }
+        Fact::ApprovalReminded { approval } => {
+            let sql = "UPDATE approvals SET remind_at = NULL WHERE id = ?1";
+            execute(connection, sql, [approval.0.as_bytes()])?;
+        }
+        Fact::ApprovalEscalated { approval } => {
+            let sql = "UPDATE approvals SET escalate_at = NULL, escalated = 1 WHERE id = ?1";
+            execute(connection, sql, [approval.0.as_bytes()])?;
         }
         Fact::ApprovalAnswered { approval, answer, by, .. } => {
             execute(
@@ -69,6 +88,21 @@ pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorde
         (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
         _ => Ok(()),
     }
+}
+
+/// Adds a vote to those of its question, with its entry in the audit log.
+fn add_vote(connection: &Connection, run: RunId, approval: ApprovalId, vote: Vote) -> Result<(), StoreError> {
+    let id = approval.0.as_bytes();
+    let sql = "SELECT votes FROM approvals WHERE id = ?1";
+    let held = first(connection, sql, [id], |row| json_column::<Vec<Vote>>(row, "votes"))?;
+    let Some(mut votes) = held else { return Ok(()) };
+    if let Some(user) = user_of_run(connection, run)? {
+        let entry = AuditEntry::for_vote(approval, &vote.answer, &vote.by, &user, vote.at);
+        audit::append(connection, &entry)?;
+    }
+    votes.push(vote);
+    execute(connection, "UPDATE approvals SET votes = ?2 WHERE id = ?1", params![id, to_json(&votes)?])?;
+    Ok(())
 }
 
 fn user_of_run(connection: &Connection, run: RunId) -> Result<Option<UserId>, StoreError> {
@@ -128,7 +162,7 @@ fn change_call(
             "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str()],
         ),
-        CallChange::GiveToClient { state, arguments } => execute(
+        CallChange::HandOver { state, arguments } => execute(
             connection,
             "UPDATE tool_calls SET state = ?3, arguments = coalesce(?4, arguments), started_at = ?5
              WHERE run = ?1 AND id = ?2",

@@ -52,8 +52,8 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
         connection,
         "INSERT INTO runs
              (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
-              bytes)
-         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8, ?9)",
+              bytes, root, unreported)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?10 IS NOT NULL)",
         params![
             new.run.0.as_bytes(),
             new.user.0,
@@ -64,6 +64,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             at.0,
             new.setup.agent,
             bytes,
+            new.setup.parent.as_ref().map(|parent| *parent.root.0.as_bytes()),
         ],
     )?;
     if let Some(conversation) = new.place.conversation() {
@@ -93,6 +94,11 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
         )?;
     }
     Ok(OpenedRow::New { epoch: 1, before })
+}
+
+pub(crate) fn mark_reported(connection: &Connection, run: RunId) -> Result<(), StoreError> {
+    execute(connection, "UPDATE runs SET unreported = 0 WHERE id = ?1", [run.0.as_bytes()])?;
+    Ok(())
 }
 
 pub(crate) fn run_of_key(

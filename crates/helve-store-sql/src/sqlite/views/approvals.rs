@@ -47,6 +47,16 @@ pub(crate) fn approvals(
             params![run.0.as_bytes(), user_of_scope(scope)],
             read,
         ),
+        ApprovalFilter::WithApprovers(page) => {
+            let (limit, offset) = limit_and_offset(page);
+            all(
+                connection,
+                "SELECT * FROM approvals WHERE state = 'pending' AND has_approvers = 1 AND (?1 IS NULL OR user = ?1)
+                 ORDER BY asked_at, id LIMIT ?2 OFFSET ?3",
+                params![user_of_scope(scope), limit, offset],
+                read,
+            )
+        }
         ApprovalFilter::All(page) => {
             let (limit, offset) = limit_and_offset(page);
             all(
@@ -69,6 +79,17 @@ pub(crate) fn expired(connection: &Connection, now: Timestamp) -> Result<Vec<App
     )
 }
 
+pub(crate) fn list_to_notify(connection: &Connection, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+    all(
+        connection,
+        "SELECT * FROM approvals
+         WHERE state = 'pending' AND has_approvers = 1 AND (remind_at <= ?1 OR escalate_at <= ?1)
+         ORDER BY asked_at, id LIMIT ?2",
+        params![now.0, EXPIRED_MAX],
+        read,
+    )
+}
+
 fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
     let state: String = column(row, "state")?;
     Ok(Approval {
@@ -76,6 +97,8 @@ fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
         user: UserId(column(row, "user")?),
         question: json_column(row, "question")?,
         asked_at: Timestamp(column(row, "asked_at")?),
+        votes: json_column(row, "votes")?,
+        escalated: column(row, "escalated")?,
         state: match state.as_str() {
             "pending" => ApprovalState::Pending,
             "answered" => ApprovalState::Answered {

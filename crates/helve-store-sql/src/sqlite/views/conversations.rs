@@ -86,10 +86,22 @@ pub(crate) fn rename(
     if changed == 0 { Err(StoreError::NotFound("conversation")) } else { Ok(()) }
 }
 
+/// Counts the runs of subagents among those of the conversation, to be deleted with them.
+fn adopt_subagent_runs(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
+    let below = "root IN (SELECT id FROM runs WHERE conversation = ?1)";
+    let open = format!("SELECT id FROM runs WHERE {below} AND ended_at IS NULL");
+    if let Some(open) = first(connection, &open, [id.0.as_bytes()], |row| id_column(row, "id", RunId))? {
+        return Err(StoreError::Busy(open));
+    }
+    execute(connection, &format!("UPDATE runs SET conversation = ?1 WHERE {below}"), [id.0.as_bytes()])?;
+    Ok(())
+}
+
 pub(crate) fn delete(connection: &Connection, scope: &Scope, id: ConversationId) -> Result<(), StoreError> {
     if let Some(active) = conversation(connection, scope, id)?.active_run {
         return Err(StoreError::Busy(active));
     }
+    adopt_subagent_runs(connection, id)?;
     let of_its_runs = "IN (SELECT id FROM runs WHERE conversation = ?1)";
     for table in ["run_events", "tool_calls", "outputs", "files", "approvals", "idempotency_keys"] {
         execute(connection, &format!("DELETE FROM {table} WHERE run {of_its_runs}"), [id.0.as_bytes()])?;

@@ -57,6 +57,14 @@ pub(crate) fn list_running(connection: &Connection) -> Result<Vec<RunRecord>, St
     all(connection, &sql, [], read_run)
 }
 
+pub(crate) fn list_subagent_runs(connection: &Connection, root: RunId) -> Result<Vec<RunRecord>, StoreError> {
+    all(connection, &format!("{COLUMNS} WHERE root = ?1 ORDER BY id"), [root.0.as_bytes()], read_run)
+}
+
+pub(crate) fn list_unreported(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
+    all(connection, &format!("{COLUMNS} WHERE unreported = 1 ORDER BY id"), [], read_run)
+}
+
 fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     Ok(RunRecord {
         run: id_column(row, "id", RunId)?,

@@ -59,6 +59,10 @@ pub(super) fn show(runtime: &Runtime, name: &str, draft: bool) -> anyhow::Result
             let problems = problems.into_iter().map(|(tool, problem)| (tool, Value::String(problem)));
             shown["tool_problems"] = Value::Object(problems.collect());
         }
+        let missing = agent.agent.as_ref().map(|agent| runtime.agents().missing_subagents(agent));
+        if let Some(missing) = missing.filter(|missing| !missing.is_empty()) {
+            shown["missing_subagents"] = json!(missing);
+        }
         shown
     };
     outln!("{}", serde_json::to_string_pretty(&shown)?);
@@ -95,6 +99,7 @@ fn described(agent: &ListedAgent) -> Value {
                 example_questions,
                 translations: settings.translations,
                 users: settings.users,
+                subagents: settings.subagents,
                 groups: settings.groups,
                 ..AgentDefinition::new(settings.name)
             });

@@ -3,7 +3,7 @@
 use helve_types::{About, Answer, ApprovalKind, Effect, Notice, OutcomeAnswer, Question, Timestamp, Within};
 
 use super::reply;
-use crate::client::{Approval, ApprovalState, in_gutter, line, when};
+use crate::client::{Approval, ApprovalState, ApproverRole, in_gutter, line, when};
 use crate::i18n::{Language, language, tr};
 use crate::output::padded;
 
@@ -24,12 +24,51 @@ pub(crate) fn card(approval: &Approval, now: Timestamp) -> String {
         (tr!("asked"), when(approval.asked_at)),
         (tr!("expires"), expiry(approval.question.expires_at, now)),
     ];
-    fields(&head) + &what(&approval.question)
+    fields(&head) + &deciders(approval) + &what(&approval.question)
+}
+
+/// Who decides, who has agreed, and whether the reader may; nothing where it is the user of the run.
+fn deciders(approval: &Approval) -> String {
+    let Some(approvers) = &approval.question.approvers else { return String::new() };
+    let more = approvers.escalate.as_ref().filter(|_| approval.escalated);
+    let (users, groups) = more.map_or((&[][..], &[][..]), |more| (&more.users, &more.groups));
+    let group = |name: &String| tr!("everybody in {group}", group = line(name));
+    let names: Vec<String> = approvers
+        .users
+        .iter()
+        .chain(users)
+        .map(|name| line(name))
+        .chain(approvers.groups.iter().chain(groups).map(group))
+        .collect();
+    let who = tr!("{count} of: {names}", count = approvers.approvals, names = names.join(", "));
+    let mut shown = vec![(tr!("decided by"), who)];
+    if !approval.votes.is_empty() {
+        let agreed: Vec<String> = approval.votes.iter().map(|vote| line(&vote.by)).collect();
+        shown.push((tr!("agreed"), agreed.join(", ")));
+    }
+    if let Some(missing) = approval.votes_missing.filter(|missing| *missing > 0) {
+        shown.push((tr!("missing"), tr!("{count} more must agree", count = missing)));
+    }
+    let you = match approval.you {
+        Some(ApproverRole::Voted) => Some(tr!("have agreed; others must, too")),
+        Some(ApproverRole::OwnRequest) => Some(tr!("asked for this, so another approver must decide")),
+        Some(ApproverRole::NotApprover) => Some(tr!("cannot answer; others decide about this")),
+        Some(ApproverRole::MayAnswer) | None => None,
+    };
+    shown.extend(you.map(|you| (tr!("you"), you)));
+    if approval.escalated {
+        shown.push((tr!("escalated"), tr!("it waited for long, so more people were asked")));
+    }
+    fields(&shown)
 }
 
 /// What a question is about and exactly what would be sent.
 pub(crate) fn what(question: &Question) -> String {
     let mut shown = fields(&[(tr!("asks"), asks(question.kind()))]);
+    if let Some(asker) = &question.asker {
+        let who = tr!("{agent}, run {run}", agent = line(&asker.agent), run = asker.run);
+        shown += &fields(&[(tr!("agent"), who)]);
+    }
     if let Some(asked) = question.asked_by_model() {
         return shown + &reply::shown(asked);
     }
@@ -101,6 +140,9 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         ApprovalKind::Budget => tr!("spend more?"),
         ApprovalKind::User => tr!("a question"),
     };
+    if let Some(asker) = &question.asker {
+        about = format!("{about} ({})", line(&asker.agent));
+    }
     format!(
         "{}  {}  {}  {} {about}",
         question.approval,
@@ -233,14 +275,20 @@ mod tests {
                 },
                 because: "it changes something".into(),
                 reasons: vec![],
+                approvers: None,
                 binding: String::new(),
                 expires_at: Timestamp(90_061_000),
+                asker: None,
             },
             asked_at: Timestamp(1_000),
             state: ApprovalState::Pending,
             answer: None,
             by: None,
             answered_at: None,
+            votes: vec![],
+            votes_missing: None,
+            escalated: false,
+            you: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Context;
-use helve_types::{Answer, ApprovalId, ApprovalKind, Fact, Question, RunState};
+use helve_types::{Answer, ApprovalId, ApprovalKind, Fact, Question, RunState, SubagentAnswered};
 use serde_json::json;
 
 use super::asking::{Asking, Next};
@@ -168,8 +168,18 @@ impl Chat {
 
     /// What a fact means for the person; how the run is left, if it is.
     fn learn(&mut self, fact: &Fact, questions: &mut Questions, now: bool) -> Option<Left> {
+        if let Fact::SubagentEnded(ended) = fact {
+            let is_of_run =
+                |question: &Question| question.asker.as_ref().is_some_and(|asker| asker.run == ended.run);
+            questions.open.retain(|question| !is_of_run(question));
+        }
         match fact {
-            Fact::ApprovalAsked(question) => {
+            Fact::ApprovalAsked(_) | Fact::SubagentAsked(_) => {
+                let question = match fact {
+                    Fact::ApprovalAsked(question) => question,
+                    Fact::SubagentAsked(asked) => &asked.question,
+                    _ => return None,
+                };
                 questions.open.push_back(question.clone());
                 if !self.interactive && now {
                     self.tell_how(question);
@@ -177,7 +187,8 @@ impl Chat {
                     self.present(questions);
                 }
             }
-            Fact::ApprovalAnswered { approval, .. } => {
+            Fact::SubagentAnswered(SubagentAnswered { approval, .. })
+            | Fact::ApprovalAnswered { approval, .. } => {
                 let first = questions.open.front().is_some_and(|question| question.approval == *approval);
                 questions.open.retain(|question| question.approval != *approval);
                 if first {

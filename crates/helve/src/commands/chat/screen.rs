@@ -110,6 +110,12 @@ impl Screen {
         }
     }
 
+    fn show_subagent(&mut self, fact: &Fact) {
+        if let Fact::SubagentStarted(started) = fact {
+            self.note(&tr!("{agent} works on it", agent = line(&started.agent)));
+        }
+    }
+
     pub(super) fn event(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
@@ -132,6 +138,10 @@ impl Screen {
                     self.say(&tr!("  {tool}: attempt {attempt}", tool = line(tool), attempt = attempt));
                 }
             }
+            Fact::SubagentStarted(_)
+            | Fact::SubagentAsked(_)
+            | Fact::SubagentAnswered(_)
+            | Fact::SubagentEnded(_) => self.show_subagent(fact),
             Fact::ToolDelegated { tool, .. } => {
                 self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }
@@ -145,17 +155,12 @@ impl Screen {
                 self.outcome("✗", call, &failure_words(failure));
             }
             Fact::ToolUnknown { call, because, checked, .. } => {
-                let checked =
-                    checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
-                self.outcome("?", call, &tr!(
-"it may or may not have happened: {because}{checked}",
-because = line(&words(because)),
-checked = checked
-));
+                self.outcome("?", call, &unknown_words(because, checked.as_deref()));
             }
             Fact::ApprovalAnswered { answer, by, .. } => {
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
+            Fact::ApprovalVoted { by, .. } => self.note(&tr!("{who} has agreed; others must, too", who = line(by))),
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
             Fact::BudgetSpent { because, notice } => {
                 let told = notice.as_deref().and_then(sentence);
@@ -172,6 +177,7 @@ checked = checked
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
+            | Fact::ApprovalReminded { .. } | Fact::ApprovalEscalated { .. }
             | Fact::MessageTaken { .. }
             // It stands on the screen already.
             | Fact::TextCutOff { .. }
@@ -283,6 +289,16 @@ fn cut(text: &str, chars_max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(chars_max).chain(['…']).collect()
+}
+
+/// Why it is not known what became of a call.
+fn unknown_words(because: &str, checked: Option<&str>) -> String {
+    let checked = checked.map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
+    tr!(
+        "it may or may not have happened: {because}{checked}",
+        because = line(&words(because)),
+        checked = checked
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
 use helve_types::{
-    CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
+    Answer, ApprovalId, CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot,
+    StopReason, Trail,
 };
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
@@ -31,6 +32,13 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
         (tr!("began"), when(run.created_at)),
     ];
     fields.extend(run.conversation.clone().map(|id| (tr!("conversation"), id)));
+    fields.extend(run.parent.as_ref().map(|parent| {
+        (tr!("works for"), tr!("{agent}, run {run}", agent = line(&parent.agent), run = line(&parent.run)))
+    }));
+    fields.extend(run.children.iter().map(|child| {
+        let state = state_word(child.state);
+        (tr!("subagent"), format!("{}, {state}, {}", line(&child.agent), line(&child.run)))
+    }));
     fields.extend(run.ended_at.map(|at| (tr!("ended"), when(at))));
     let cost = run.spent.cost_nanos.map(|nanos| format!(", {} {currency}", money(nanos)));
     let spent =
@@ -75,6 +83,11 @@ enum Words {
     Both(String, String),
 }
 
+fn answer_words(approval: ApprovalId, answer: &Answer, by: &str) -> Words {
+    let (who, answer) = (line(by), card::said(answer));
+    Words::Line(tr!("{approval} by {who}: {answer}", approval = approval, who = who, answer = answer))
+}
+
 fn words(fact: &Fact) -> Option<(String, Words)> {
     let said = |text: &str| Words::Line(line(text));
     Some(match fact {
@@ -102,15 +115,12 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 )),
             )
         }
-        Fact::ApprovalAnswered { approval, answer, by, .. } => (
-            tr!("answered"),
-            Words::Line(tr!(
-                "{approval} by {who}: {answer}",
-                approval = approval,
-                who = line(by),
-                answer = card::said(answer)
-            )),
-        ),
+        Fact::ApprovalAnswered { approval, answer, by, .. } => {
+            (tr!("answered"), answer_words(*approval, answer, by))
+        }
+        Fact::ApprovalVoted { approval, answer, by } => (tr!("agreed"), answer_words(*approval, answer, by)),
+        Fact::ApprovalReminded { approval } => (tr!("reminded"), Words::Line(approval.to_string())),
+        Fact::ApprovalEscalated { approval } => (tr!("escalated"), Words::Line(approval.to_string())),
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
@@ -153,6 +163,51 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
             (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
         }
         _ => return call_words(fact),
+    })
+}
+
+/// The words of a fact about a subagent; none for others.
+fn subagent_words(fact: &Fact) -> Option<(String, Words)> {
+    Some(match fact {
+        Fact::SubagentStarted(started) => {
+            let (call, agent, run) = (number(&started.call), line(&started.agent), started.run);
+            let head = if started.joins_earlier_run() {
+                tr!("{call} waits for {agent}, run {run}", call = call, agent = agent, run = run)
+            } else if started.background {
+                tr!(
+                    "{call} gives a task to {agent} in the background, run {run}",
+                    call = call,
+                    agent = agent,
+                    run = run
+                )
+            } else {
+                tr!("{call} gives a task to {agent}, run {run}", call = call, agent = agent, run = run)
+            };
+            (tr!("subagent"), Words::Both(head, started.task.clone()))
+        }
+        Fact::SubagentAsked(asked) => {
+            let question = &asked.question;
+            let agent = question.asker.as_ref().map(|asker| line(&asker.agent)).unwrap_or_default();
+            let tool = question.call().map(|call| line(&call.tool)).unwrap_or_default();
+            let head = tr!(
+                "{call} {agent} asks about {tool}: {approval}",
+                call = number(&asked.call),
+                agent = agent,
+                tool = tool,
+                approval = question.approval
+            );
+            (tr!("question"), Words::Line(head))
+        }
+        Fact::SubagentAnswered(answered) => {
+            let said = card::said(&answered.answer);
+            (tr!("answer"), Words::Line(tr!("{said} by {who}", said = said, who = line(&answered.by))))
+        }
+        Fact::SubagentEnded(ended) => {
+            let state = state_word(ended.state);
+            let head = tr!("run {run}: {state}", run = ended.run, state = state);
+            (tr!("subagent"), Words::Line(head))
+        }
+        _ => return None,
     })
 }
 
@@ -220,7 +275,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
         Fact::ToolLate { call, .. } => {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }
-        _ => return None,
+        _ => return subagent_words(fact),
     })
 }
 
@@ -301,6 +356,7 @@ pub(crate) fn state_word(state: RunState) -> String {
         RunState::Running => tr!("running"),
         RunState::WaitingApproval => tr!("waiting_approval"),
         RunState::WaitingClient => tr!("waiting_client"),
+        RunState::WaitingSubagent => tr!("waiting_subagent"),
         RunState::NeedsAttention => tr!("needs_attention"),
         RunState::Completed => tr!("completed"),
         RunState::Failed => tr!("failed"),

@@ -118,7 +118,7 @@ pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::R
         Outcome::Finished(output) => print(output, given.json),
         Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", refusal(&failure)),
         Outcome::Unknown(Unknown { because, .. }) => bail!(unknown_outcome(&because)),
-        Outcome::Asked(_) | Outcome::Delegated { .. } => {
+        Outcome::Asked(_) | Outcome::Delegated { .. } | Outcome::Subagent(_) => {
             bail!(tr!("this call cannot be made from the command line"))
         }
     }

@@ -1,4 +1,4 @@
-//! What `helve audit` says, with its help.
+//! What `helve audit` says, with its help, and what people are told of questions that approvers answer.
 
 use super::Texts;
 
@@ -63,4 +63,19 @@ pub(super) const TEXTS: Texts = &[
         "entry {seq} is not the one whose hash was kept: the log up to it was written anew",
         "第 {seq} 条记录与保存的散列值不符：到这一条为止的日志被重写过",
     ),
+    ("Those that you may answer, also in runs of other users", "你可以答复的请求，包括其他用户的运行中的"),
+    ("everybody in {group}", "{group} 组的所有成员"),
+    ("{count} of: {names}", "其中 {count} 人：{names}"),
+    ("{count} more must agree", "还需要 {count} 人同意"),
+    ("decided by", "审批人"),
+    ("agreed", "已同意"),
+    ("missing", "还差"),
+    ("you", "你"),
+    ("escalated", "已升级"),
+    ("reminded", "已提醒"),
+    ("{who} has agreed; others must, too", "{who} 已同意，还需要其他人同意"),
+    ("have agreed; others must, too", "你已同意，还需要其他人同意"),
+    ("asked for this, so another approver must decide", "这是你发起的请求，需要由其他审批人决定"),
+    ("cannot answer; others decide about this", "你不能答复，这件事由其他人决定"),
+    ("it waited for long, so more people were asked", "等待时间较长，已请更多人处理"),
 ];

@@ -247,6 +247,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the model server at {} cannot be reached; is it running, and is the address right?",
         "无法连接 {} 的模型服务器；它在运行吗？地址正确吗？",
     ),
+    ("the audit log cannot be chained", "无法把审计日志连成链"),
     ("the server stopped while the call was in flight", "调用进行时服务器停止了"),
     ("the client that had the call went silent", "负责这次调用的客户端没有了消息"),
     ("the model server at {} did not answer in time", "{} 的模型服务器没有及时应答"),
@@ -313,6 +314,11 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     (
         "Asks the user one question and waits for the answer, which becomes the result.",
         "向用户提一个问题并等待答复，答复就是结果。",
+    ),
+    ("Reads the instructions of one of your skills.", "读取一个技能的说明。"),
+    (
+        "Reads a text file that belongs to one of your skills, such as a reference, a template or a script.",
+        "读取技能附带的文本文件，例如参考资料、模板或脚本。",
     ),
     ("Draws a picture from a description and shows it to the user.", "按描述画一张图，并显示给用户。"),
     ("Asks a database with SQL, read only.", "用 SQL 查询数据库，只能读取。"),

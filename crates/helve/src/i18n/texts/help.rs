@@ -124,8 +124,8 @@ pub(super) const TEXTS: Texts = &[
     ("List, show, follow, cancel and resume runs", "列出、查看、跟踪、取消和恢复运行"),
     ("List runs, latest first", "列出运行，最新的在前"),
     (
-        "Only runs in this state: running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled",
-        "只列出这种状态的运行：running、waiting_approval、waiting_client、needs_attention、completed、failed 或 cancelled",
+        "Only runs in this state: running, waiting_approval, waiting_client, waiting_subagent, needs_attention, completed, failed or cancelled",
+        "只列出这种状态的运行：running、waiting_approval、waiting_client、waiting_subagent、needs_attention、completed、failed 或 cancelled",
     ),
     ("Only those of this user; needs the right `admin`", "只列出这个用户的；需要 `admin` 权限"),
     ("The maximum number of runs, up to 200", "最多列出多少个，上限 200"),
