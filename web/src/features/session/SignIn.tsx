@@ -15,7 +15,11 @@ interface Props {
 export function SignIn({ ways, onSignedIn }: Props) {
   const { t, translate } = useI18n();
   const [way, setWay] = useState<'password' | 'token'>(ways.password ? 'password' : 'token');
-  const [failure] = useState(readFailure);
+  const failure = takeFailure();
+  const enter = () => {
+    forgetFailure();
+    onSignedIn();
+  };
   const provider = ways.provider ?? null;
   return (
     <main className={styles.page}>
@@ -28,7 +32,7 @@ export function SignIn({ ways, onSignedIn }: Props) {
             {t.session.with(provider)}
           </a>
         )}
-        {way === 'password' ? <PasswordForm onSignedIn={onSignedIn} /> : <TokenForm onSignedIn={onSignedIn} />}
+        {way === 'password' ? <PasswordForm onSignedIn={enter} /> : <TokenForm onSignedIn={enter} />}
         {ways.password && (
           <Button onClick={() => setWay(way === 'token' ? 'password' : 'token')}>
             {way === 'token' ? t.session.usePassword : t.session.useToken}
@@ -39,14 +43,23 @@ export function SignIn({ ways, onSignedIn }: Props) {
   );
 }
 
-/** Why the way by the identity provider failed; taken out of the address, so that it is said once. */
-function readFailure(): string | null {
+/** Not asked yet, or the code of what failed, if something did. The form may be mounted again before it is read. */
+let known: string | null | undefined;
+
+/** Why the way by the identity provider failed; taken out of the address, so that a reload does not say it again. */
+function takeFailure(): string | null {
+  if (known !== undefined) return known;
   const address = new URL(window.location.href);
-  const code = address.searchParams.get('sign_in');
-  if (code === null) return null;
-  address.searchParams.delete('sign_in');
-  window.history.replaceState(window.history.state, '', address);
-  return code;
+  known = address.searchParams.get('sign_in');
+  if (known !== null) {
+    address.searchParams.delete('sign_in');
+    window.history.replaceState(window.history.state, '', address);
+  }
+  return known;
+}
+
+function forgetFailure(): void {
+  known = null;
 }
 
 function useSubmit(enter: () => Promise<void>, onSignedIn: () => void) {
