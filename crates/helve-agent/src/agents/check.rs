@@ -157,7 +157,7 @@ fn check_subagents(definition: &AgentDefinition) -> Checked {
         check_text(&format!("{at}.description"), description, DESCRIPTION_CHARS_MAX)?;
         match link.config.budget_share {
             Some(share) if !(share > 0.0 && share <= 1.0) => {
-                let problem = Notice::definition_other("it must be above 0 and at most 1");
+                let problem = Notice::definition_number_needed(0, "1");
                 Err(DefinitionError::new(format!("{at}.budget_share"), problem))
             }
             _ => Ok(()),

@@ -282,6 +282,7 @@ pub(super) const TEXTS: Texts = &[
     ("unknown", "未知"),
     ("discarded", "已丢弃"),
     ("late", "迟到"),
+    ("answer", "答复"),
     ("answered", "已回答"),
     ("budget", "预算"),
     ("shortened", "压缩"),
