@@ -37,6 +37,18 @@ pub const IN_PRODUCT: &[&str] = &[
     "run.after_end",
 ];
 
+/// Points of the product that the lab's load does not pass: its agents have no subagents, and its questions are answered by
+/// one person. The tests of these parts kill there.
+pub const NOT_IN_LOAD: &[&str] = &[
+    "approval.before_vote",
+    "approval.after_vote",
+    "subagent.before_open",
+    "subagent.after_open",
+    "subagent.before_ended",
+    "subagent.before_result",
+    "subagent.after_result",
+];
+
 /// Points around the store, which the lab puts there: see `store_fault::ObservedStore`.
 pub const IN_STORE: &[&str] = &["store.queued", "store.committed", "store.published"];
 
@@ -148,7 +160,8 @@ mod tests {
                 labels_in(&path.join("src"), &mut found);
             }
         }
-        let known: BTreeSet<_> = IN_PRODUCT.iter().map(|label| (*label).to_owned()).collect();
+        let known = IN_PRODUCT.iter().chain(NOT_IN_LOAD);
+        let known: BTreeSet<_> = known.map(|label| (*label).to_owned()).collect();
         assert_eq!(found, known);
     }
 
