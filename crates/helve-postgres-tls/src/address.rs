@@ -153,17 +153,19 @@ mod tests {
 
     #[test]
     fn an_address_that_cannot_be_read_is_not_repeated() {
-        for wrong in [
-            "postgres://helve:hu@sh@db.lan/agents",
-            "postgres://hush:x",
-            "postgres://h:sh:x@y:z",
-            "postgres://helve:hu?sh=1@db.lan/agents",
-        ] {
+        for wrong in ["postgres://helve:hu@sh@db.lan/agents", "postgres://hush:x", "postgres://h:sh:x@y:z"] {
             let told = parse(wrong).err();
             assert!(
                 told.as_ref().is_some_and(|told| !told.contains("sh@") && !told.contains("sh=")),
                 "{wrong}: {told:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_password_may_have_what_begins_parameters_elsewhere() {
+        let address = parse("postgres://helve:hu?sh=1@db.lan/agents").unwrap();
+        assert_eq!(address.config.get_password(), Some(&b"hu?sh=1"[..]));
+        assert_eq!(address.config.get_hosts(), [Host::Tcp("db.lan".into())]);
     }
 }

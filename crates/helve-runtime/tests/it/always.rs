@@ -68,7 +68,7 @@ async fn within_a_run_the_next_call_is_not_asked_about_and_says_who_allowed_it()
     let said = format!("allowance {}", held.id);
     assert_eq!(rules(&lab, started.run).await, [None, Some(said)]);
     let made = lab.store.audit_entries().into_iter().find(|line| line.action == "allowance.made").unwrap();
-    assert!(made.detail.contains("send for mei within run"), "{}", made.detail);
+    assert!(made.detail.contains("send within run of default"), "{}", made.detail);
 }
 
 #[tokio::test]

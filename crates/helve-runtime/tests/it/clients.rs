@@ -268,7 +268,8 @@ async fn a_watch_that_cannot_look_rests_before_it_looks_again() {
     claimed(&lab, &call).await;
     let runtime = lab.runtime.clone();
     // Ten rounds: one at once, one after half a minute, the others when the client's time is up.
-    lab.store.fail_reads(30);
+    // Each round reads five times.
+    lab.store.fail_reads(50);
     let watch = tokio::spawn(async move { runtime.sweep_until_shutdown().await });
     let began = tokio::time::Instant::now();
     reaches(&mut started, "needs_attention").await;

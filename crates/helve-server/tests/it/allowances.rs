@@ -58,7 +58,7 @@ async fn an_allowance_is_given_used_listed_and_taken_back() {
     assert_eq!(server.get_json("/api/allowances").await["allowances"], json!([]));
     assert_eq!(server.get_json("/api/allowances?state=all").await["allowances"][0]["state"], "revoked");
     let lines: Vec<_> = server.store.audit_entries().into_iter().map(|line| line.action).collect();
-    assert_eq!(lines, ["allowance.made", "allowance.revoked"]);
+    assert_eq!(lines, ["approval.asked", "approval.answered", "allowance.made", "allowance.revoked"]);
     let (third, _) = server.start("send x").await;
     assert_eq!(server.settled(&third).await, "waiting_approval");
 }

@@ -317,10 +317,13 @@ async fn the_document_names_headers_and_every_kind_of_answer() {
         headers.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
     };
     let agent = &document["paths"]["/api/agent"]["post"];
-    assert_eq!(headers(agent), ["X-Agent-ID", "Idempotency-Key"]);
+    assert_eq!(headers(agent), ["X-Agent-ID", "X-Agent-Draft", "Idempotency-Key"]);
     let content = agent["responses"]["200"]["content"].as_object().unwrap();
     assert!(content.contains_key("application/json") && content.contains_key("text/event-stream"));
-    for path in ["/api/chat", "/api/runs", "/api/tools/{name}/call", "/api/tools/execute"] {
+    for path in ["/api/chat", "/api/runs"] {
+        assert_eq!(headers(&document["paths"][path]["post"]), ["X-Agent-Draft", "Idempotency-Key"], "{path}");
+    }
+    for path in ["/api/tools/{name}/call", "/api/tools/execute"] {
         assert_eq!(headers(&document["paths"][path]["post"]), ["Idempotency-Key"], "{path}");
     }
     let events = &document["paths"]["/api/runs/{run}/events"]["get"];

@@ -82,6 +82,11 @@ async fn fill(data: &Path) {
                INSERT INTO model_profiles VALUES ('m', 1, '{}');
                INSERT INTO tokens VALUES ('t1', x'0001', 'mei', 'chat', 'a note', 1, NULL, '*');
                INSERT INTO ended_sessions VALUES ('t1', 3);
+               INSERT INTO people VALUES ('mei', 1, '{}');
+               INSERT INTO user_identities VALUES ('https://id.example', 's1', 'mei');
+               INSERT INTO user_groups VALUES ('sales', 1, '{}');
+               INSERT INTO group_members VALUES ('mei', 'sales');
+               INSERT INTO page_sessions VALUES (x'00ff', 'mei', 1, 2, NULL);
                INSERT INTO settings VALUES ('signing_key', 'abc');"#,
         )
         .unwrap();
