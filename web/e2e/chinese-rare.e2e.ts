@@ -78,6 +78,11 @@ test('agents that were made over HTTP, with and without Chinese texts', async ()
   await page.getByRole('button', { name: /^模型/ }).click();
   await look();
   end();
+  // Other journeys look at the menu of agents, too, and do not know these.
+  for (const { name } of [planner, clerk]) {
+    const gone = await page.request.delete(`${odd.url}/api/agents/${name}`);
+    expect(gone.status()).toBe(204);
+  }
 });
 
 test('a call that was required and not made', async () => {
