@@ -9,6 +9,7 @@ import { answer, ask, card, finished, openAgain, openPage, press, shows } from '
 import { ADDED, WORDS, type OddWorld, startOddWorld } from './odd-world';
 import { watchTexts } from './page-texts';
 import { startServer } from './server';
+import toolWords from '@/lib/i18n/tool-words/zh.json';
 
 let odd: OddWorld;
 beforeAll(async () => {
@@ -345,12 +346,13 @@ describe('what comes with Helve', () => {
       tools: { name: string; parameters?: { properties?: object } }[];
     };
     const ours = tools.filter(({ name }) => !ADDED.has(name));
+    const { deeds, fields }: Record<'deeds' | 'fields', Record<string, string>> = toolWords;
     expect(ours.length).toBeGreaterThan(3);
     for (const { name, parameters } of ours) {
       expect(zh.tools.names[name], name).toMatch(/\p{Script=Han}/u);
-      expect(zh.tools.deeds[name], name).toMatch(/\p{Script=Han}/u);
+      expect(deeds[name], name).toMatch(/\p{Script=Han}/u);
       for (const argument of Object.keys(parameters?.properties ?? {}))
-        expect(zh.tools.fields[argument], `${name}.${argument}`).toMatch(/\p{Script=Han}|SQL/u);
+        expect(fields[argument], `${name}.${argument}`).toMatch(/\p{Script=Han}|SQL/u);
     }
   });
 });

@@ -33,6 +33,9 @@ const toolWords = await read('tool-words');
 
 for (const language of LANGUAGES) {
   await keep('codes', language, inLanguage(codes, language));
-  const parts = Object.entries(toolWords).map(([part, entries]) => [part, inLanguage(entries, language)]);
+  const { names, ...others } = toolWords;
+  // The names are in the first answer; the others are read with a question.
+  await keep('tool-names', language, inLanguage(names, language));
+  const parts = Object.entries(others).map(([part, entries]) => [part, inLanguage(entries, language)]);
   await keep('tool-words', language, Object.fromEntries(parts));
 }

@@ -41,7 +41,7 @@ interface Props {
 
 /** A question to a person: what would happen, exactly, and the ways to answer. */
 export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }: Props) {
-  const { t } = useI18n();
+  const { t, locale } = useI18n();
   const voting = useVoting(question, isOpen);
   const [answering, answer] = useAnswer(question.approval, () => {
     voting?.refresh();
@@ -55,7 +55,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
   if (question.kind === 'budget') return <BudgetCard question={question} answering={answering} onAnswer={answer} />;
   if (question.kind === 'user') return <QuestionCard question={question} answering={answering} onAnswer={answer} />;
   const isOutcome = question.kind === 'outcome';
-  const words = toolWords(question.tool, tools, t);
+  const words = toolWords(question.tool, tools, t, locale);
   const heading = isOutcome ? t.approvals.outcome(words.title) : t.approvals.permission(words.title);
   return (
     <div className={styles.card} role="group" aria-label={heading}>

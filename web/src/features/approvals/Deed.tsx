@@ -4,14 +4,14 @@ import { own } from '@/lib/own';
 import { Clip } from '@/ui/Clip';
 import { Code, VisibleText } from '@/ui/Code';
 import styles from './Deed.module.css';
-import type { ToolWords } from './tool-words';
+import { type ToolWords, fieldWord } from './tool-words';
 
 /** Arguments that are code: their characters stand in columns. */
 const CODE = /^(?:code|sql|script|command|query|expression|body_json)$/;
 
 /** What would happen, in the tool's own words, with its arguments as a form. */
 export function Deed({ words, input }: { words: ToolWords; input: string }) {
-  const { t } = useI18n();
+  const { t, locale } = useI18n();
   const members = membersOf(input);
   return (
     <>
@@ -25,7 +25,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
         <dl className={styles.fields}>
           {members.map((member) => (
             <div key={member.name} className={styles.field}>
-              <dt data-written-by={own(t.tools.fields, member.name) === undefined ? 'tool' : undefined}>
+              <dt data-written-by={fieldWord(member.name, locale) === undefined ? 'tool' : undefined}>
                 <VisibleText text={words.label(member.name)} />
               </dt>
               <dd data-written-by="model">

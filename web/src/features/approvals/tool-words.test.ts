@@ -11,7 +11,7 @@ const PAY = {
 };
 
 test('a tool speaks for itself', () => {
-  const { title, deed, label } = toolWords('pay', [PAY], en);
+  const { title, deed, label } = toolWords('pay', [PAY], en, 'en');
   expect([title, deed, label('to'), label('amount'), label('due_date')]).toEqual([
     'Pay somebody',
     'Sends money from the shop’s account, e.g. a refund.',
@@ -23,14 +23,14 @@ test('a tool speaks for itself', () => {
 
 test('a tool that comes with Helve speaks the reader’s language', () => {
   const tools = [{ name: 'save_note', display_name: 'Save a note', description: 'Saves a note.' }];
-  const words = toolWords('save_note', tools, zh);
+  const words = toolWords('save_note', tools, zh, 'zh');
   expect(`${words.title}${words.deed}${words.label('text')}`).toMatch(/^[\p{Script=Han}\p{P}]+$/u);
 });
 
 test('what the server does not know has its name', () => {
-  expect(toolWords('open_door', [], en)).toMatchObject({ title: 'open_door', deed: null });
-  expect(toolWords('x', [{ name: 'x', parameters: 'none' }], en).label('__proto__')).toBe('Proto');
-  expect(toolWords('constructor', [], zh)).toMatchObject({ title: 'constructor', deed: null });
+  expect(toolWords('open_door', [], en, 'en')).toMatchObject({ title: 'open_door', deed: null });
+  expect(toolWords('x', [{ name: 'x', parameters: 'none' }], en, 'en').label('__proto__')).toBe('Proto');
+  expect(toolWords('constructor', [], zh, 'zh')).toMatchObject({ title: 'constructor', deed: null });
 });
 
 test('only the first sentence is shown', () => {

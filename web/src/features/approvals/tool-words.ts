@@ -2,6 +2,9 @@
 
 import type { Tool } from '@/api/catalog';
 import type { Strings } from '@/lib/i18n/en';
+import type { Locale } from '@/lib/i18n/locale';
+import english from '@/lib/i18n/tool-words/en.json';
+import chinese from '@/lib/i18n/tool-words/zh.json';
 import { labelOf } from '@/lib/json-members';
 import { own } from '@/lib/own';
 
@@ -15,17 +18,29 @@ export interface ToolWords {
   label: (name: string) => string;
 }
 
+/** What tools that come with Helve do, and their arguments where those have a name that no person would say. */
+const WORDS: Record<Locale, { deeds: Record<string, string>; fields: Record<string, string> }> = {
+  en: english,
+  zh: chinese,
+};
+
+/** An argument of a tool in the reader's language; none where the tool names it. */
+export function fieldWord(name: string, locale: Locale): string | undefined {
+  return own(WORDS[locale].fields, name);
+}
+
 /** Tools that come with Helve are translated; others speak for themselves. */
-export function toolWords(name: string, tools: Tool[], { tools: words }: Strings): ToolWords {
+export function toolWords(name: string, tools: Tool[], t: Strings, locale: Locale): ToolWords {
+  const { deeds } = WORDS[locale];
   const tool = tools.find((known) => known.name === name);
   return {
-    title: own(words.names, name) ?? tool?.display_name ?? name,
-    isTranslated: own(words.deeds, name) !== undefined,
-    deed: own(words.deeds, name) ?? (firstSentence(tool?.description ?? '') || null),
+    title: own(t.tools.names, name) ?? tool?.display_name ?? name,
+    isTranslated: own(deeds, name) !== undefined,
+    deed: own(deeds, name) ?? (firstSentence(tool?.description ?? '') || null),
     label: (argument) =>
       titleIn(tool?.parameters, argument) ??
-      own(words.fields, `${name}.${argument}`) ??
-      own(words.fields, argument) ??
+      fieldWord(`${name}.${argument}`, locale) ??
+      fieldWord(argument, locale) ??
       labelOf(argument),
   };
 }

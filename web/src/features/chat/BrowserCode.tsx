@@ -15,6 +15,7 @@ import styles from './BrowserCode.module.css';
 import { useChat } from './chat-context';
 import { holderOf, keepHeard } from './claims';
 import { DECLINED, clientResult, codeOf } from './client-tools';
+import { BROWSER_CODE_WORDS } from './browser-code-words';
 
 type Stage =
   | { at: 'idle' }
@@ -36,7 +37,8 @@ interface Props {
 
 /** Code that the model would like to run here. It is shown, and only a click runs it, in the one window that has the call. */
 export function BrowserCode({ run, call, input, claimedBy }: Props) {
-  const { t } = useI18n();
+  const { locale } = useI18n();
+  const words = BROWSER_CODE_WORDS[locale];
   const { session } = useChat();
   const [stage, setStage] = useState<Stage>({ at: 'idle' });
   const stop = useRef<() => void>(() => {});
@@ -85,10 +87,10 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
 
   const isFree = stage.at === 'idle' || stage.at === 'not-claimed';
   return (
-    <div className={styles.panel} role="group" aria-label={t.browserCode.title}>
+    <div className={styles.panel} role="group" aria-label={words.title}>
       <div>
-        <h3 className={styles.title}>{t.browserCode.title}</h3>
-        <p className={styles.explanation}>{code === null ? t.browserCode.noCode : t.browserCode.explanation}</p>
+        <h3 className={styles.title}>{words.title}</h3>
+        <p className={styles.explanation}>{code === null ? words.noCode : words.explanation}</p>
       </div>
       {code !== null && (
         <Pane title="JavaScript" text={code}>
@@ -98,36 +100,36 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
       {stage.at === 'not-claimed' && (
         <Notice
           tone="bad"
-          title={t.browserCode.notClaimed}
+          title={words.notClaimed}
           detail={<ServerMessage coded={[messageOfError(stage.error)]} message={stage.error.message} />}
         />
       )}
-      {isFree && holder === 'us' && <Notice title={t.browserCode.begun} />}
+      {isFree && holder === 'us' && <Notice title={words.begun} />}
       {isFree && holder !== 'others' && (
         <div className={styles.actions}>
           {code !== null && (
             <Button look="primary" icon="play" onClick={() => void execute()}>
-              {t.browserCode.run}
+              {words.run}
             </Button>
           )}
-          <Button onClick={() => void decline()}>{t.browserCode.decline}</Button>
+          <Button onClick={() => void decline()}>{words.decline}</Button>
         </div>
       )}
       {(stage.at === 'claiming' || stage.at === 'running' || stage.at === 'sending') && (
         <p className={styles.busy} role="status">
-          <Spinner /> {t.browserCode[stage.at]}
+          <Spinner /> {words[stage.at]}
         </p>
       )}
       {stage.at === 'not-sent' && (
         <Notice
           tone="bad"
-          title={t.browserCode.notSent}
+          title={words.notSent}
           detail={<ServerMessage coded={[messageOfError(stage.error)]} message={stage.error.message} />}
-          actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{t.browserCode.sendAgain}</Button>}
+          actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{words.sendAgain}</Button>}
         />
       )}
-      {holder === 'others' && <Notice title={t.browserCode.elsewhere} />}
-      {holder !== 'others' && stage.at === 'taken' && <Notice title={t.browserCode.takenElsewhere} />}
+      {holder === 'others' && <Notice title={words.elsewhere} />}
+      {holder !== 'others' && stage.at === 'taken' && <Notice title={words.takenElsewhere} />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Everything the page says, in English. Other tables have this shape, so a missing translation is a type error.
 
-import toolWords from './tool-words/en.json';
+import toolNames from './tool-names/en.json';
 
 export const en = {
   name: 'English',
@@ -170,13 +170,11 @@ export const en = {
     hint: 'Nothing was deleted: you see everything, and the model can read old outputs again.',
   },
 
+  browserCode: { name: 'JavaScript in your browser' },
+
   tools: {
     /** Of the tools that come with Helve; others have the names that the server gives. */
-    names: toolWords.names as Record<string, string>,
-    /** What tools that come with Helve do, for the person who is asked whether they may. */
-    deeds: toolWords.deeds as Record<string, string>,
-    /** Arguments of tools, where their name is not what a person would say. */
-    fields: toolWords.fields as Record<string, string>,
+    names: toolNames as Record<string, string>,
     atOnce: (count: number) => `${count} calls at once`,
     asksYou: 'Waits for your answer',
     states: {
@@ -291,24 +289,6 @@ export const en = {
       bytes: (kept: string, whole: string) => (kept === whole ? whole : `${kept} of ${whole}`),
       instead: (by: string, because: string) => `${by === 'last_good' ? 'the last good answer' : by}: ${because}`,
     },
-  },
-
-  browserCode: {
-    name: 'JavaScript in your browser',
-    title: 'May this run in your browser?',
-    explanation: 'It runs in a sealed frame: no network, no cookies, no access to this page, five seconds at most.',
-    run: 'Run',
-    decline: 'Don’t run',
-    running: 'Running…',
-    sending: 'Sending the result…',
-    notSent: 'It ran, but the result could not be sent.',
-    sendAgain: 'Send the result again',
-    noCode: 'The call has no code in it.',
-    takenElsewhere: 'This call already has a result, perhaps from another window.',
-    claiming: 'Taking the call…',
-    notClaimed: 'The call could not be taken.',
-    elsewhere: 'Another window runs this call.',
-    begun: 'This window started to run it and was then reloaded. You can run it once more here.',
   },
 
   approvals: {

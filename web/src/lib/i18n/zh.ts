@@ -1,5 +1,5 @@
 import type { Strings } from './en';
-import toolWords from './tool-words/zh.json';
+import toolNames from './tool-names/zh.json';
 
 export const zh: Strings = {
   name: '中文',
@@ -166,10 +166,10 @@ export const zh: Strings = {
     hint: '没有删除任何内容：你仍能看到全部对话，模型也可以重新读取较早的输出。',
   },
 
+  browserCode: { name: '浏览器里的 JavaScript' },
+
   tools: {
-    names: toolWords.names,
-    deeds: toolWords.deeds,
-    fields: toolWords.fields,
+    names: toolNames,
     atOnce: (count) => `同时进行 ${count} 项调用`,
     asksYou: '等你回答',
     states: {
@@ -281,24 +281,6 @@ export const zh: Strings = {
       bytes: (kept, whole) => (kept === whole ? whole : `${whole} 中的 ${kept}`),
       instead: (by, because) => `${by === 'last_good' ? '上一次的正确结果' : by}：${because}`,
     },
-  },
-
-  browserCode: {
-    name: '浏览器里的 JavaScript',
-    title: '在你的浏览器里运行这段代码吗？',
-    explanation: '代码在封闭的框架里运行：没有网络，没有 Cookie，碰不到这个页面，最多五秒。',
-    run: '运行',
-    decline: '不运行',
-    running: '运行中…',
-    sending: '正在发送结果…',
-    notSent: '代码已运行，但结果没能发送。',
-    sendAgain: '重新发送结果',
-    noCode: '这次调用里没有代码。',
-    takenElsewhere: '这次调用已经有了结果，可能是在另一个窗口里。',
-    claiming: '正在领取调用…',
-    notClaimed: '没能领取这次调用。',
-    elsewhere: '另一个窗口正在运行这次调用。',
-    begun: '这个窗口已经开始运行，之后被重新加载。可以在这里再运行一次。',
   },
 
   approvals: {
